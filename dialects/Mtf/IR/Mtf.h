@@ -1,0 +1,62 @@
+//===- Mtf.h - the mtf dialect: types, attributes, ops ---------------------===//
+#ifndef MTF_IR_MTF_H
+#define MTF_IR_MTF_H
+
+#include "Mtf/IR/MtfEnums.h"
+#include "Mtf/IR/MtfFactors.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "Mtf/IR/MtfDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "Mtf/IR/MtfAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "Mtf/IR/MtfTypes.h.inc"
+
+namespace meshc::mtf {
+
+class FactorOpInterface;
+
+/// Checks that operand and result types of `op` agree along every factor: same size and same axes, Whole factors in one
+/// piece, the axes of Reduced factors partial in the results that lack the factor. Part of every op's verification.
+mlir::LogicalResult verifyFactorShardings(FactorOpInterface op);
+mlir::LogicalResult verifyElementwise(mlir::Operation *op);
+
+/// Result type of an elementwise op: the union of the operands' dims, the element type of the first, no partial axes.
+NamedTensorType elementwiseType(llvm::ArrayRef<mlir::Value> operands);
+
+/// The ops that compute each element from the elements of the operands at the same place.
+template <typename ConcreteType>
+class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
+};
+
+} // namespace meshc::mtf
+
+#include "Mtf/IR/MtfInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "Mtf/IR/MtfOps.h.inc"
+
+namespace meshc::mtf {
+
+/// Names of the dialect's attributes on modules, arguments and results.
+inline constexpr llvm::StringLiteral kMesh = "mtf.mesh", kDimOrder = "mtf.dim_order", kLayout = "mtf.layout",
+                                     kMicrobatches = "mtf.microbatches", kPrecision = "mtf.precision",
+                                     kClip = "mtf.clip", kSteps = "mtf.steps", kBatchDim = "mtf.batch_dim",
+                                     kParam = "mtf.param", kState = "mtf.state", kData = "mtf.data",
+                                     kInput = "mtf.input", kResult = "mtf.result";
+
+/// The type of a value as a NamedTensorType; it must be one.
+inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
+
+} // namespace meshc::mtf
+
+#endif

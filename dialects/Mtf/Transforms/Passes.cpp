@@ -1,0 +1,2 @@
+//===- Passes.cpp - anchor of the pass library -----------------------------===//
+#include "Mtf/Transforms/Passes.h"

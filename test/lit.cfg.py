@@ -1,0 +1,27 @@
+# Configuration of the lit suites: tools on PATH, features from what the machine has.
+import os
+import shutil
+
+import lit.formats
+
+config.name = "meshc"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".mesh", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.meshc_build, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.meshc_build, "bin"), config.llvm_tools, config.environment["PATH"]])
+for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "CCACHE_DIR", "HOME"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
+
+# `%S/../../examples` and the like are spelled once.
+config.substitutions.append(("%examples", os.path.join(config.meshc_source, "examples")))
+config.substitutions.append(("%inputs", os.path.join(config.meshc_source, "test", "Inputs")))
+
+if shutil.which("nvcc"):
+    config.available_features.add("nvcc")
+if config.sanitized:
+    config.available_features.add("sanitized")
