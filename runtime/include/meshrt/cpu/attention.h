@@ -24,52 +24,12 @@
 #define MESHRT_CPU_ATTENTION_H
 
 #include "meshrt/cpu/rank.h"
+#include "meshrt/shapes.h"
 
 #include <functional>
 #include <type_traits>
 
 namespace meshrt {
-
-/// Strides in elements; the head dim (d or e) is contiguous.
-struct HeadStrides {
-  int64_t batch = 0, head = 0, row = 0;
-};
-
-struct Attend {
-  int64_t batch = 1, heads = 1, kvHeads = 1;
-  int64_t queries = 0, keys = 0;
-  int64_t dim = 0;      ///< of q and k
-  int64_t valueDim = 0; ///< of v and o
-  float scale = 1;
-  HeadStrides q, k, v, o;
-  HeadStrides lse;      ///< row stride included; usually {heads * queries, queries, 1}
-  /// Global indices of the local element 0, for the mask.
-  int64_t firstQuery = 0, firstKey = 0, firstBatch = 0, firstHead = 0;
-};
-
-/// Which pairs of a block of queries and keys a mask lets through.
-enum class Visible : uint8_t { None, Some, All };
-
-struct NoMask {
-  bool operator()(int64_t, int64_t, int64_t, int64_t) const { return true; }
-  Visible block(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {
-    return Visible::All;
-  }
-};
-
-/// key <= query.
-struct CausalMask {
-  bool operator()(int64_t query, int64_t key, int64_t, int64_t) const {
-    return key <= query;
-  }
-  /// Queries [q0, q1), keys [k0, k1) of one batch element and head.
-  Visible block(int64_t q0, int64_t q1, int64_t k0, int64_t k1, int64_t,
-                int64_t) const {
-    if (k0 > q1 - 1)
-      return Visible::None;
-    return k1 - 1 <= q0 ? Visible::All : Visible::Some;
-  }
-};
 
 namespace detail {
 /// A mask as the library sees it: `block` classifies, `fill` sets masked

@@ -16,10 +16,9 @@
 #define MESHRT_CPU_COLLECTIVES_H
 
 #include "meshrt/cpu/rank.h"
+#include "meshrt/shapes.h"
 
 namespace meshrt {
-
-enum class Reduce : uint8_t { Sum, Max, Min };
 
 /// data[i] = reduction over members of their data[i], in place.
 /// T: float, bf16, double, int32_t.
@@ -40,15 +39,7 @@ template <typename T>
 void reduceScatter(Rank &rank, const Axes &axes, T *part, const T *data,
                    int64_t outer, int64_t chunk, const Site &site);
 
-/// Moves a split from one dim to another. With n members, in memory order:
-///   splitFirst:  data[outer][n * split][mid][concat][inner]
-///             -> result[outer][split][mid][n * concat][inner]
-///   otherwise:   data[outer][concat][mid][n * split][inner]
-///             -> result[outer][n * concat][mid][split][inner]
-struct AllToAll {
-  int64_t outer = 1, split = 1, mid = 1, concat = 1, inner = 1;
-  bool splitFirst = true;
-};
+/// Moves a split from one dim to another; see AllToAll.
 template <typename T>
 void allToAll(Rank &rank, const Axes &axes, const AllToAll &shape, T *result,
               const T *data, const Site &site);

@@ -17,23 +17,9 @@
 #define MESHRT_CPU_GEMM_H
 
 #include "meshrt/cpu/rank.h"
+#include "meshrt/shapes.h"
 
 namespace meshrt {
-
-struct MatMul {
-  int64_t m = 0, n = 0, k = 0;
-  float alpha = 1;
-  float beta = 0;      ///< 0: C is only written and may hold anything, even NaN
-  int64_t batch = 1;   ///< outer batch
-  int64_t batch2 = 1;  ///< inner batch
-};
-
-/// Strides of one operand, in elements. `batch`/`batch2` 0: the same matrix for
-/// every batch (not allowed for C).
-struct Strides {
-  int64_t row = 0, col = 1;
-  int64_t batch = 0, batch2 = 0;
-};
 
 /// C must have col == 1 or row == 1. Shapes with m, n or k zero are allowed
 /// (k == 0 scales C by beta).
