@@ -11,4 +11,7 @@
 #include "meshrt/philox.h"
 #include "meshrt/program.h"
 
+#include <algorithm>
+#include <cmath>
+
 #endif // MESHRT_CPU_H
