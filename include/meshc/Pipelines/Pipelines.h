@@ -1,0 +1,28 @@
+//===- Pipelines.h - the passes from level to level ---------------------------===//
+//
+//   Mtf      the global computation, as the front end writes it
+//   Grad     + the training step: gradients, microbatch loop, clipping, optimizer     (mtf)
+//   Sharded  + every type carries its sharding, differences are `mtf.reshard`         (mtf)
+//   Spmd     one rank's program: reshards have become collectives                     (mtf, spmd)
+//   Rt       buffers at planned offsets, kernels, library calls                       (rt)
+//
+//===----------------------------------------------------------------------===//
+#ifndef MESHC_PIPELINES_PIPELINES_H
+#define MESHC_PIPELINES_PIPELINES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace meshc {
+
+enum class Level { Mtf, Grad, Sharded, Spmd, Rt };
+
+/// The level of a module, by the ops in it.
+Level levelOf(mlir::ModuleOp module);
+
+/// Adds the passes that take a module of level `from` to level `to`, in order. None if it is there already.
+void addPasses(mlir::OpPassManager &passes, Level from, Level to);
+
+} // namespace meshc
+
+#endif

@@ -1,0 +1,17 @@
+//===- Commands.h - the commands of meshc --------------------------------------===//
+#ifndef MESHC_TOOLS_COMMANDS_H
+#define MESHC_TOOLS_COMMANDS_H
+
+#include "Session.h"
+
+namespace meshc {
+
+/// `meshc FILE`: Compile.cpp.
+ExitCode compile(Session &session);
+
+/// Reads the input: a `.mesh` program to level 1, or IR of any level. Null after an error, which has been reported.
+mlir::OwningOpRef<mlir::ModuleOp> loadModule(Session &session);
+
+} // namespace meshc
+
+#endif

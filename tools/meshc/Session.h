@@ -1,0 +1,48 @@
+//===- Session.h - one run of meshc -------------------------------------------===//
+#ifndef MESHC_TOOLS_SESSION_H
+#define MESHC_TOOLS_SESSION_H
+
+#include "Options.h"
+#include "llvm/Support/SourceMgr.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace mlir {
+class PassManager;
+} // namespace mlir
+
+namespace meshc {
+
+/// The options, the context that all IR of the run lives in, and the way errors reach the user: located, with the source line
+/// and a caret. An internal error comes with a command that reproduces it.
+class Session {
+public:
+  Session(int argc, char **argv, const Options &options);
+
+  const Options options;
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+
+  /// Runs the passes on the module. Returns kOk, kUserError if the program is at fault (a pass said why), or kInternalError.
+  ExitCode run(mlir::PassManager &passes, mlir::ModuleOp module);
+
+  /// The folder above the one that meshc lies in: the build tree, or where it was installed.
+  std::string prefix() const;
+
+  /// Says what went wrong inside meshc and how to reproduce it.
+  ExitCode internalError(const llvm::Twine &what) const;
+
+  /// An error without a place in a file.
+  ExitCode userError(const llvm::Twine &what) const;
+
+private:
+  std::string program; ///< Path of this executable.
+  std::string commandLine; ///< As typed, quoted for a shell.
+  mlir::SourceMgrDiagnosticHandler diagnostics;
+};
+
+} // namespace meshc
+
+#endif
