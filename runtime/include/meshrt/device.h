@@ -28,6 +28,7 @@ struct CollectiveTraffic {
 struct DeviceOptions {
   int threadsPerRank = 0;         ///< 0: max(1, cores / ranks)
   double collectiveTimeout = 600; ///< seconds until a wait counts as a hang
+  bool allowTf32 = false;         ///< CUDA: f32 products by tensor cores
 };
 
 class Device {
