@@ -12,5 +12,6 @@ int main(int argc, char **argv) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, meshc::mtf::MtfDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  meshc::mtf::registerMtfPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "meshc pass driver\n", registry));
 }

@@ -16,6 +16,9 @@ class Mtf_Op<string mnemonic, list<Trait> traits = []> : Op<Mtf_Dialect, mnemoni
 class Mtf_TensorOp<string mnemonic, list<Trait> traits = []>
     : Mtf_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<FactorOpInterface, ["getLinearity"]>], traits)>;
 
+/// For ops with a derivative: `buildGradient` is in one of the MtfGradients*.cpp.
+defvar Mtf_HasGradient = DeclareOpInterfaceMethods<GradientOpInterface>;
+
 /// The same with a verifier of its own besides the factors' one.
 class Mtf_CheckedTensorOp<string mnemonic, list<Trait> traits = []> : Mtf_TensorOp<mnemonic, traits> {
   let hasVerifier = 1;
@@ -34,14 +37,14 @@ class Mtf_Elementwise<string mnemonic, dag ins, Type resultType, list<Trait> tra
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-class Mtf_Unary<string mnemonic, Type type = Mtf_FloatTensor, list<Trait> traits = []>
+class Mtf_Unary<string mnemonic, Type type = Mtf_FloatTensor, list<Trait> traits = [Mtf_HasGradient]>
     : Mtf_Elementwise<mnemonic, (ins type:$input), type, traits> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
     build($_builder, $_state, ::meshc::mtf::elementwiseType({input}), input);
   }]>];
 }
 
-class Mtf_Binary<string mnemonic, Type type = Mtf_NumberTensor, list<Trait> traits = []>
+class Mtf_Binary<string mnemonic, Type type = Mtf_NumberTensor, list<Trait> traits = [Mtf_HasGradient]>
     : Mtf_Elementwise<mnemonic, (ins type:$lhs, type:$rhs), type, traits> {
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs), [{
     build($_builder, $_state, ::meshc::mtf::elementwiseType({lhs, rhs}), lhs, rhs);
@@ -62,7 +65,7 @@ def Mtf_CosOp : Mtf_Unary<"cos"> { let summary = "cosine of radians"; }
 def Mtf_SigmoidOp : Mtf_Unary<"sigmoid"> { let summary = "1 / (1 + e^-x)"; }
 def Mtf_FloorOp : Mtf_Unary<"floor"> { let summary = "largest integer not above x"; }
 def Mtf_CeilOp : Mtf_Unary<"ceil"> { let summary = "smallest integer not below x"; }
-def Mtf_NotOp : Mtf_Unary<"not", Mtf_BoolTensor> { let summary = "logical not"; }
+def Mtf_NotOp : Mtf_Unary<"not", Mtf_BoolTensor, []> { let summary = "logical not"; }
 
 def Mtf_AddOp : Mtf_Binary<"add"> { let summary = "x + y"; }
 def Mtf_SubOp : Mtf_Binary<"sub"> { let summary = "x - y"; }
@@ -72,8 +75,8 @@ def Mtf_RemOp : Mtf_Binary<"rem"> { let summary = "x - y floor(x / y)"; }
 def Mtf_MaxOp : Mtf_Binary<"max"> { let summary = "the larger; the gradient of a tie goes to x"; }
 def Mtf_MinOp : Mtf_Binary<"min"> { let summary = "the smaller; the gradient of a tie goes to x"; }
 def Mtf_PowOp : Mtf_Binary<"pow"> { let summary = "x to the power y"; }
-def Mtf_AndOp : Mtf_Binary<"and", Mtf_BoolTensor> { let summary = "logical and"; }
-def Mtf_OrOp : Mtf_Binary<"or", Mtf_BoolTensor> { let summary = "logical or"; }
+def Mtf_AndOp : Mtf_Binary<"and", Mtf_BoolTensor, []> { let summary = "logical and"; }
+def Mtf_OrOp : Mtf_Binary<"or", Mtf_BoolTensor, []> { let summary = "logical or"; }
 
 def Mtf_CompareOp : Mtf_TensorOp<"compare", [Mtf_ElementwiseTrait]> {
   let summary = "elementwise comparison; false where a NaN is compared, except `ne`";
@@ -86,14 +89,14 @@ def Mtf_CompareOp : Mtf_TensorOp<"compare", [Mtf_ElementwiseTrait]> {
   }]>];
 }
 
-def Mtf_SelectOp : Mtf_Elementwise<"select", (ins Mtf_BoolTensor:$condition, Mtf_Tensor:$onTrue, Mtf_Tensor:$onFalse), Mtf_Tensor> {
+def Mtf_SelectOp : Mtf_Elementwise<"select", (ins Mtf_BoolTensor:$condition, Mtf_Tensor:$onTrue, Mtf_Tensor:$onFalse), Mtf_Tensor, [Mtf_HasGradient]> {
   let summary = "onTrue where the condition holds, onFalse elsewhere";
   let builders = [OpBuilder<(ins "::mlir::Value":$condition, "::mlir::Value":$onTrue, "::mlir::Value":$onFalse), [{
     build($_builder, $_state, ::meshc::mtf::elementwiseType({onTrue, onFalse, condition}), condition, onTrue, onFalse);
   }]>];
 }
 
-def Mtf_CastOp : Mtf_Elementwise<"cast", (ins Mtf_Tensor:$input), Mtf_Tensor> {
+def Mtf_CastOp : Mtf_Elementwise<"cast", (ins Mtf_Tensor:$input), Mtf_Tensor, [Mtf_HasGradient]> {
   let summary = "conversion to another element type; floats to i32 toward zero, to bf16 to nearest even";
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType), [{
     build($_builder, $_state, ::meshc::mtf::elementwiseType({input}).withElementType(elementType), input);
@@ -103,7 +106,7 @@ def Mtf_CastOp : Mtf_Elementwise<"cast", (ins Mtf_Tensor:$input), Mtf_Tensor> {
 
 def Mtf_StopGradientOp : Mtf_Unary<"stop_gradient", Mtf_Tensor> { let summary = "x, of which the derivative is zero"; }
 
-def Mtf_BroadcastOp : Mtf_Elementwise<"broadcast", (ins Mtf_Tensor:$input), Mtf_Tensor> {
+def Mtf_BroadcastOp : Mtf_Elementwise<"broadcast", (ins Mtf_Tensor:$input), Mtf_Tensor, [Mtf_HasGradient]> {
   let summary = "x repeated along the dims that it lacks";
   let hasFolder = 1;
 }
@@ -161,7 +164,7 @@ def Mtf_RandomOp : Mtf_CheckedTensorOp<"random", [AttrSizedOperandSegments]> {
 // Contraction and reduction
 //===----------------------------------------------------------------------===//
 
-def Mtf_DotOp : Mtf_CheckedTensorOp<"dot"> {
+def Mtf_DotOp : Mtf_CheckedTensorOp<"dot", [Mtf_HasGradient]> {
   let summary = "contraction over named dims; other shared dims are batched, the rest kept";
   let description = [{
     ```
@@ -175,14 +178,15 @@ def Mtf_DotOp : Mtf_CheckedTensorOp<"dot"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::ArrayRef<::mlir::StringAttr>":$over)>];
 }
 
-class Mtf_DimReduction<string mnemonic, Type type> : Mtf_CheckedTensorOp<mnemonic> {
+class Mtf_DimReduction<string mnemonic, Type type> : Mtf_CheckedTensorOp<mnemonic, [Mtf_HasGradient]> {
   let arguments = (ins type:$input, StrArrayAttr:$over);
   let results = (outs type:$result);
   let assemblyFormat = "$input `over` $over attr-dict `:` functional-type(operands, results)";
 }
 
-def Mtf_ReduceOp : Mtf_CheckedTensorOp<"reduce"> {
+def Mtf_ReduceOp : Mtf_CheckedTensorOp<"reduce", [Mtf_HasGradient]> {
   let summary = "sum, maximum, minimum or product over named dims";
+  let description = "The gradient of a maximum or minimum is shared evenly by the elements that attain it.";
   let arguments = (ins Mtf_ReductionKindAttr:$kind, Mtf_NumberTensor:$input, StrArrayAttr:$over);
   let results = (outs Mtf_NumberTensor:$result);
   let assemblyFormat = "$kind $input `over` $over attr-dict `:` functional-type(operands, results)";
@@ -208,7 +212,7 @@ def Mtf_ArgMaxOp : Mtf_CheckedTensorOp<"argmax"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::StringAttr":$over)>];
 }
 
-def Mtf_TopKOp : Mtf_CheckedTensorOp<"top_k"> {
+def Mtf_TopKOp : Mtf_CheckedTensorOp<"top_k", [Mtf_HasGradient]> {
   let summary = "the k largest elements along `over`, in falling order, and their indices; of equal ones the lowest index first";
   let description = "The dim `over` becomes `into` of size k. With k the whole size this is a sort.";
   let arguments = (ins Mtf_NumberTensor:$input, StrAttr:$over, StrAttr:$into);
@@ -217,7 +221,7 @@ def Mtf_TopKOp : Mtf_CheckedTensorOp<"top_k"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::StringAttr":$over, "::mlir::StringAttr":$into, "int64_t":$k)>];
 }
 
-def Mtf_CumSumOp : Mtf_CheckedTensorOp<"cumsum"> {
+def Mtf_CumSumOp : Mtf_CheckedTensorOp<"cumsum", [Mtf_HasGradient]> {
   let summary = "sums of the elements up to each position along a dim (`exclusive`: before it; `reverse`: from the end)";
   let arguments = (ins Mtf_NumberTensor:$input, StrAttr:$over, UnitAttr:$exclusive, UnitAttr:$reverse);
   let results = (outs Mtf_NumberTensor:$result);
@@ -229,7 +233,7 @@ def Mtf_CumSumOp : Mtf_CheckedTensorOp<"cumsum"> {
 // Dimensions renamed, split, merged, cut
 //===----------------------------------------------------------------------===//
 
-def Mtf_RenameOp : Mtf_CheckedTensorOp<"rename"> {
+def Mtf_RenameOp : Mtf_CheckedTensorOp<"rename", [Mtf_HasGradient]> {
   let summary = "the same tensor with dims under other names; several at once, so names may be exchanged";
   let arguments = (ins Mtf_Tensor:$input, StrArrayAttr:$from, StrArrayAttr:$to);
   let results = (outs Mtf_Tensor:$result);
@@ -239,7 +243,7 @@ def Mtf_RenameOp : Mtf_CheckedTensorOp<"rename"> {
   let hasFolder = 1;
 }
 
-def Mtf_SplitOp : Mtf_CheckedTensorOp<"split"> {
+def Mtf_SplitOp : Mtf_CheckedTensorOp<"split", [Mtf_HasGradient]> {
   let summary = "one dim as several, the first varying slowest";
   let arguments = (ins Mtf_Tensor:$input, StrAttr:$dim, StrArrayAttr:$into);
   let results = (outs Mtf_Tensor:$result);
@@ -247,7 +251,7 @@ def Mtf_SplitOp : Mtf_CheckedTensorOp<"split"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::StringAttr":$dim, "::llvm::ArrayRef<::meshc::mtf::DimAttr>":$into)>];
 }
 
-def Mtf_MergeOp : Mtf_CheckedTensorOp<"merge"> {
+def Mtf_MergeOp : Mtf_CheckedTensorOp<"merge", [Mtf_HasGradient]> {
   let summary = "several dims as one, the first varying slowest; the inverse of split";
   let arguments = (ins Mtf_Tensor:$input, StrArrayAttr:$dims, StrAttr:$into);
   let results = (outs Mtf_Tensor:$result);
@@ -255,7 +259,7 @@ def Mtf_MergeOp : Mtf_CheckedTensorOp<"merge"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<::mlir::StringAttr>":$dims, "::mlir::StringAttr":$into)>];
 }
 
-def Mtf_SliceOp : Mtf_CheckedTensorOp<"slice"> {
+def Mtf_SliceOp : Mtf_CheckedTensorOp<"slice", [Mtf_HasGradient]> {
   let summary = "elements start, start + stride, ... below limit along a dim; result[i] = input[start + i stride]";
   let arguments = (ins Mtf_Tensor:$input, StrAttr:$dim, I64Attr:$start, I64Attr:$limit, I64Attr:$stride);
   let results = (outs Mtf_Tensor:$result);
@@ -264,7 +268,7 @@ def Mtf_SliceOp : Mtf_CheckedTensorOp<"slice"> {
                                  CArg<"int64_t", "1">:$stride)>];
 }
 
-def Mtf_PadOp : Mtf_CheckedTensorOp<"pad"> {
+def Mtf_PadOp : Mtf_CheckedTensorOp<"pad", [Mtf_HasGradient]> {
   let summary = "`low` elements before and `high` after along a dim, and `interior` between neighbours, of the scalar `value`";
   let arguments = (ins Mtf_Tensor:$input, Mtf_Tensor:$value, StrAttr:$dim, I64Attr:$low, I64Attr:$high, I64Attr:$interior);
   let results = (outs Mtf_Tensor:$result);
@@ -273,7 +277,7 @@ def Mtf_PadOp : Mtf_CheckedTensorOp<"pad"> {
                                  "int64_t":$high, CArg<"int64_t", "0">:$interior)>];
 }
 
-def Mtf_ConcatOp : Mtf_CheckedTensorOp<"concat"> {
+def Mtf_ConcatOp : Mtf_CheckedTensorOp<"concat", [Mtf_HasGradient]> {
   let summary = "tensors one after another along a dim that all have";
   let arguments = (ins Variadic<Mtf_Tensor>:$inputs, StrAttr:$dim);
   let results = (outs Mtf_Tensor:$result);
@@ -281,7 +285,7 @@ def Mtf_ConcatOp : Mtf_CheckedTensorOp<"concat"> {
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "::mlir::StringAttr":$dim)>];
 }
 
-def Mtf_StackOp : Mtf_CheckedTensorOp<"stack"> {
+def Mtf_StackOp : Mtf_CheckedTensorOp<"stack", [Mtf_HasGradient]> {
   let summary = "tensors of the same dims put along a new dim";
   let arguments = (ins Variadic<Mtf_Tensor>:$inputs, StrAttr:$dim);
   let results = (outs Mtf_Tensor:$result);
@@ -289,7 +293,7 @@ def Mtf_StackOp : Mtf_CheckedTensorOp<"stack"> {
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "::mlir::StringAttr":$dim)>];
 }
 
-def Mtf_ShiftOp : Mtf_CheckedTensorOp<"shift"> {
+def Mtf_ShiftOp : Mtf_CheckedTensorOp<"shift", [Mtf_HasGradient]> {
   let summary = "result[i] = input[i - amount] along a dim, zero where that is outside";
   let arguments = (ins Mtf_Tensor:$input, StrAttr:$dim, I64Attr:$amount);
   let results = (outs Mtf_Tensor:$result);
@@ -297,7 +301,7 @@ def Mtf_ShiftOp : Mtf_CheckedTensorOp<"shift"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::StringAttr":$dim, "int64_t":$amount)>];
 }
 
-def Mtf_WindowOp : Mtf_CheckedTensorOp<"window"> {
+def Mtf_WindowOp : Mtf_CheckedTensorOp<"window", [Mtf_HasGradient]> {
   let summary = "overlapping windows along a dim: result[i, j] = input[i stride + j dilation - low], zero outside";
   let description = [{
     The dim keeps its name with the number of windows as its size; the position inside a window is the new dim `window`.
@@ -310,7 +314,7 @@ def Mtf_WindowOp : Mtf_CheckedTensorOp<"window"> {
                                  "int64_t":$count, "int64_t":$stride, "int64_t":$dilation, "int64_t":$low)>];
 }
 
-def Mtf_FoldOp : Mtf_CheckedTensorOp<"fold"> {
+def Mtf_FoldOp : Mtf_CheckedTensorOp<"fold", [Mtf_HasGradient]> {
   let summary = "the transpose of window: sums each window's elements back to where they came from";
   let arguments = (ins Mtf_NumberTensor:$input, StrAttr:$dim, StrAttr:$window, I64Attr:$stride, I64Attr:$dilation, I64Attr:$low);
   let results = (outs Mtf_NumberTensor:$result);
@@ -321,7 +325,7 @@ def Mtf_FoldOp : Mtf_CheckedTensorOp<"fold"> {
 // Indexing by values
 //===----------------------------------------------------------------------===//
 
-def Mtf_GatherOp : Mtf_CheckedTensorOp<"gather"> {
+def Mtf_GatherOp : Mtf_CheckedTensorOp<"gather", [Mtf_HasGradient]> {
   let summary = "result = table[over = indices]; dims that both have are batched";
   let description = [{
     `wte[vocab = tokens]`. An index outside [0, size) gives zero. Where `over` is split, each rank finds the indices of its part and
@@ -333,7 +337,7 @@ def Mtf_GatherOp : Mtf_CheckedTensorOp<"gather"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$table, "::mlir::Value":$indices, "::mlir::StringAttr":$over)>];
 }
 
-def Mtf_ScatterAddOp : Mtf_CheckedTensorOp<"scatter_add"> {
+def Mtf_ScatterAddOp : Mtf_CheckedTensorOp<"scatter_add", [Mtf_HasGradient]> {
   let summary = "result[into = indices] += updates, from zero; the transpose of gather";
   let description = [{
     The result has the dim `into` and those dims of the updates that it names; dims of the updates that the result lacks are summed.
@@ -348,7 +352,7 @@ def Mtf_ScatterAddOp : Mtf_CheckedTensorOp<"scatter_add"> {
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Mtf_AttendOp : Mtf_CheckedTensorOp<"attend"> {
+def Mtf_AttendOp : Mtf_CheckedTensorOp<"attend", [Mtf_HasGradient]> {
   let summary = "scaled dot-product attention: softmax(scale q k over mem, where mask) v";
   let description = [{
     q[.., seq, head], k[.., mem, head], v[.., mem, value head]: `head` is contracted between q and k, `mem` between the weights and v.
@@ -434,7 +438,7 @@ def Mtf_NextOp : Mtf_Op<"next", [Pure, Terminator, HasParent<"::meshc::mtf::Repe
   let builders = [OpBuilder<(ins), [{ }]>];
 }
 
-def Mtf_TapOp : Mtf_CheckedTensorOp<"tap"> {
+def Mtf_TapOp : Mtf_CheckedTensorOp<"tap", [Mtf_HasGradient]> {
   let summary = "x, under a name that `verify` compares; transparent to sharding and differentiation";
   let arguments = (ins StrAttr:$name, Mtf_Tensor:$input);
   let results = (outs Mtf_Tensor:$result);

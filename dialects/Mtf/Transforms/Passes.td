@@ -4,4 +4,14 @@
 
 include "mlir/Pass/PassBase.td"
 
+def Differentiate : Pass<"mtf-differentiate", "::mlir::ModuleOp"> {
+  let summary = "make @loss_grad, which also returns the gradient of every parameter, from @loss";
+  let description = [{
+    Reverse mode. The new function takes the cotangent of the loss as its last argument and returns the results of the old one, then
+    one gradient per argument with `mtf.param`. Without the function the pass does nothing.
+  }];
+  let options = [Option<"function", "function", "std::string", "\"loss\"", "name of the function to differentiate">];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::meshc::mtf::MtfDialect"];
+}
+
 #endif
