@@ -157,9 +157,6 @@ LogicalResult Interpreter::settle(Operation &op, Value result, Shards &value) {
   NamedTensorType type = mtf::tensorType(result);
   double claimed = paddingValue(type.getPadding());
   for (auto [rank, part] : llvm::enumerate(value)) {
-    if (int64_t root = replicaRoot(type, rankMesh, rank); !part.identical(value[root]))
-      return op.emitError() << "the type says replicated, but " << describeRank(rankMesh, rank) << " and "
-                            << describeRank(rankMesh, root) << " hold different values: " << type;
     LogicalResult sound = success();
     forEachPadding(type, rankMesh, rank, [&](int64_t offset) {
       if (std::isnan(claimed))
@@ -171,6 +168,10 @@ LogicalResult Interpreter::settle(Operation &op, Value result, Shards &value) {
     if (failed(sound))
       return failure();
   }
+  for (auto [rank, part] : llvm::enumerate(value))
+    if (int64_t root = replicaRoot(type, rankMesh, rank); !part.identical(value[root]))
+      return op.emitError() << "the type says replicated, but " << describeRank(rankMesh, rank) << " and "
+                            << describeRank(rankMesh, root) << " hold different values: " << type;
   return success();
 }
 

@@ -28,8 +28,14 @@ static void evaluateReduce(mtf::ReduceOp op, RankOp &at) {
   forEach<2>(input.dims(), {&result, &input}, [&](auto o) { result[o[0]] = combine(op.getKind(), result[o[0]], input[o[1]]); });
 }
 
-/// Log of the sum of exponentials over `names`, minus infinity where all elements are.
-static Tensor logSumExp(const Tensor &input, ArrayRef<StringAttr> names) {
+namespace {
+/// The sum over dims of exp(x) as sum * exp(largest).
+struct ExpSum {
+  Tensor largest, sum;
+};
+} // namespace
+
+static ExpSum sumExp(const Tensor &input, ArrayRef<StringAttr> names) {
   Tensor largest(without(input.dims(), names), -kInfinity), sum(largest.dims());
   auto max = mtf::ReductionKind::Max;
   forEach<2>(input.dims(), {&largest, &input}, [&](auto o) { largest[o[0]] = combine(max, largest[o[0]], input[o[1]]); });
@@ -37,16 +43,23 @@ static Tensor logSumExp(const Tensor &input, ArrayRef<StringAttr> names) {
     if (input[o[1]] != -kInfinity)
       sum[o[0]] += std::exp(input[o[1]] - largest[o[0]]);
   });
-  for (auto [s, m] : llvm::zip(sum.values(), largest.values()))
-    s = s == 0 ? -kInfinity : m + std::log(s);
-  return sum;
+  return {std::move(largest), std::move(sum)};
+}
+
+/// Minus infinity where all elements are.
+static void evaluateLogSumExp(mtf::LogSumExpOp op, RankOp &at) {
+  ExpSum total = sumExp(at.operand(0), nameList(op.getOver()));
+  Tensor &result = at.make();
+  for (auto [r, s, m] : llvm::zip(result.values(), total.sum.values(), total.largest.values()))
+    r = s == 0 ? -kInfinity : m + std::log(s);
 }
 
 static void evaluateSoftmax(mtf::SoftmaxOp op, RankOp &at) {
   const Tensor &input = at.operand(0);
-  Tensor lse = logSumExp(input, nameList(op.getOver()));
+  ExpSum total = sumExp(input, nameList(op.getOver()));
   Tensor &result = at.make();
-  forEach<3>(result.dims(), {&result, &input, &lse}, [&](auto o) { result[o[0]] = std::exp(input[o[1]] - lse[o[2]]); });
+  forEach<3>(result.dims(), {&result, &input, &total.sum},
+             [&](auto o) { result[o[0]] = std::exp(input[o[1]] - total.largest[o[2]]) / total.sum[o[2]]; });
 }
 
 /// Positions along a line of `input`, largest element first, of equal ones the lowest first; poison counts as largest.
@@ -100,9 +113,7 @@ static void evaluateCumSum(mtf::CumSumOp op, RankOp &at) {
 void meshc::interp::addReductions(EvaluatorTable &table) {
   table.add<mtf::DotOp>(evaluateDot);
   table.add<mtf::ReduceOp>(evaluateReduce);
-  table.add<mtf::LogSumExpOp>([](mtf::LogSumExpOp op, RankOp &at) {
-    at.results[0] = logSumExp(at.operand(0), nameList(op.getOver()));
-  });
+  table.add<mtf::LogSumExpOp>(evaluateLogSumExp);
   table.add<mtf::SoftmaxOp>(evaluateSoftmax);
   table.add<mtf::ArgMaxOp>(evaluateArgMax);
   table.add<mtf::TopKOp>(evaluateTopK);
