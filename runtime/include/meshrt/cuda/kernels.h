@@ -1,0 +1,53 @@
+//===- kernels.h - Row gathers, scatters and the classifier, CUDA ---------===//
+//
+// Kernels that an emitted program calls rather than prints. All are
+// deterministic; the contracts are those of cpu/kernels.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MESHRT_CUDA_KERNELS_H
+#define MESHRT_CUDA_KERNELS_H
+
+#include "meshrt/cuda/rank.h"
+
+namespace meshrt {
+
+/// out[i, :] = table[indices[i] - first, :] for i in [0, rows), or zero where
+/// the index lies outside [first, first + tableRows). T: float, bf16.
+template <typename T>
+void gatherRows(Rank &rank, T *out, const T *table, const int32_t *indices,
+                int64_t rows, int64_t width, int64_t first, int64_t tableRows);
+
+/// table[indices[i] - first, :] += grad[i, :], skipping indices outside
+/// [first, first + tableRows). Contributions to one row are added in order of
+/// i: the rows of `grad` are sorted by index first. T: float, bf16.
+template <typename T>
+void scatterAddRows(Rank &rank, float *table, const T *grad,
+                    const int32_t *indices, int64_t rows, int64_t width,
+                    int64_t first, int64_t tableRows);
+
+/// Cross entropy over whole rows and its gradient in one pass, in place:
+///   loss[i]      = logsumexp(logits[i, :]) - logits[i, targets[i]]
+///   logits[i, j] = (softmax(logits[i, :])[j] - [j == targets[i]]) * scale
+/// with scale = (scale ? scale[i] : 1) * scaleAll.
+template <typename T>
+void classifier(Rank &rank, T *logits, const int32_t *targets, float *loss,
+                int64_t rows, int64_t vocab, int64_t stride, const float *scale,
+                float scaleAll);
+
+/// The same for a vocabulary split over ranks; see cpu/kernels.h.
+template <typename T>
+void classifierMax(Rank &rank, const T *logits, float *rowMax, int64_t rows,
+                   int64_t vocab, int64_t stride);
+template <typename T>
+void classifierSums(Rank &rank, const T *logits, const int32_t *targets,
+                    const float *rowMax, float *sums, int64_t rows,
+                    int64_t vocab, int64_t stride, int64_t first);
+template <typename T>
+void classifierGrad(Rank &rank, T *logits, const int32_t *targets,
+                    const float *rowMax, const float *sums, float *loss,
+                    int64_t rows, int64_t vocab, int64_t stride, int64_t first,
+                    const float *scale, float scaleAll);
+
+} // namespace meshrt
+
+#endif // MESHRT_CUDA_KERNELS_H
