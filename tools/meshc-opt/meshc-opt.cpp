@@ -1,6 +1,8 @@
 //===- meshc-opt.cpp - runs passes on textual IR ---------------------------===//
 #include "Mtf/IR/Mtf.h"
 #include "Mtf/Transforms/Passes.h"
+#include "Spmd/IR/Spmd.h"
+#include "Spmd/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -9,7 +11,9 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, meshc::mtf::MtfDialect>();
+  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, meshc::mtf::MtfDialect,
+                  meshc::spmd::SpmdDialect>();
+  meshc::spmd::registerSpmdPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   meshc::mtf::registerMtfPasses();
