@@ -159,7 +159,19 @@ TEST_P(Evaluator, GivesTheValuesWorkedOutByHand) {
 
 INSTANTIATE_TEST_SUITE_P(Ops, Evaluator, testing::ValuesIn(kCases), [](const auto &info) { return std::string(info.param.name); });
 
-// Fibonacci numbers with a stack and slices: c' = c + slice, both directions.
+TEST(Interpreter, EveryOpHasACase) {
+  Program program("");
+  for (mlir::RegisteredOperationName op : program.context.getRegisteredOperationsByDialect("mtf")) {
+    // Not from a single op's text: below, in lit tests, or without a value.
+    llvm::StringRef name = op.getStringRef();
+    if (llvm::is_contained({"mtf.constant", "mtf.random", "mtf.repeat", "mtf.next", "mtf.param", "mtf.tap", "mtf.stop_gradient", "mtf.reshard",
+                            "mtf.fill_padding"}, name))
+      continue;
+    EXPECT_TRUE(llvm::any_of(kCases, [&](const Case &c) { return llvm::StringRef(c.op).starts_with(name.str() + " "); })) << name.str();
+  }
+}
+
+// c' = c * slice + i, with the carries stacked, in both directions.
 TEST(Repeat, CarriesSlicesStacksAndReverses) {
   for (bool reverse : {false, true}) {
     Program program(std::string("!s = !mtf.tensor<[], f32>\n"
