@@ -1,6 +1,7 @@
 //===- meshc-opt.cpp - runs passes on textual IR ---------------------------===//
 #include "Mtf/IR/Mtf.h"
 #include "Mtf/Transforms/Passes.h"
+#include "Rt/IR/Rt.h"
 #include "Spmd/IR/Spmd.h"
 #include "Spmd/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,7 +13,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, meshc::mtf::MtfDialect,
-                  meshc::spmd::SpmdDialect>();
+                  meshc::rt::RtDialect, meshc::spmd::SpmdDialect>();
   meshc::spmd::registerSpmdPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
