@@ -29,27 +29,27 @@
 namespace meshrt::math {
 
 namespace detail {
-MESHRT_HOST_DEVICE inline uint32_t toBits(float x) {
+MESHRT_ALWAYS_INLINE uint32_t toBits(float x) {
   uint32_t bits;
   memcpy(&bits, &x, 4);
   return bits;
 }
-MESHRT_HOST_DEVICE inline float fromBits(uint32_t bits) {
+MESHRT_ALWAYS_INLINE float fromBits(uint32_t bits) {
   float x;
   memcpy(&x, &bits, 4);
   return x;
 }
-MESHRT_HOST_DEVICE inline float fma(float a, float b, float c) {
+MESHRT_ALWAYS_INLINE float fma(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
 #else
   return __builtin_fmaf(a, b, c);
 #endif
 }
-MESHRT_HOST_DEVICE inline float abs(float x) {
+MESHRT_ALWAYS_INLINE float abs(float x) {
   return fromBits(toBits(x) & 0x7fffffffu);
 }
-MESHRT_HOST_DEVICE inline float copySign(float magnitude, float sign) {
+MESHRT_ALWAYS_INLINE float copySign(float magnitude, float sign) {
   return fromBits((toBits(magnitude) & 0x7fffffffu) |
                   (toBits(sign) & 0x80000000u));
 }
@@ -59,7 +59,7 @@ inline constexpr float kRound = 12582912.0f;
 
 /// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2) / 2; a degree 6
 /// polynomial for e^r, 2^n in two factors so that both ends are reached.
-MESHRT_HOST_DEVICE inline float exp(float x) {
+MESHRT_ALWAYS_INLINE float exp(float x) {
   using namespace detail;
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;
@@ -83,7 +83,7 @@ MESHRT_HOST_DEVICE inline float exp(float x) {
 
 /// log x = e ln 2 + log m with m in [2/3, 4/3); a degree 9 polynomial for
 /// log(1 + f).
-MESHRT_HOST_DEVICE inline float log(float x) {
+MESHRT_ALWAYS_INLINE float log(float x) {
   using namespace detail;
   bool tiny = x < 1.17549435e-38f;
   float scaled = tiny ? x * 8388608.0f : x;
@@ -111,7 +111,7 @@ MESHRT_HOST_DEVICE inline float log(float x) {
 }
 
 /// x P(x^2) / Q(x^2), the rational minimax of Eigen's ptanh, on |x| <= 7.905.
-MESHRT_HOST_DEVICE inline float tanh(float x) {
+MESHRT_ALWAYS_INLINE float tanh(float x) {
   using namespace detail;
   float c = x < -7.90531110763549805f ? -7.90531110763549805f : x;
   c = c > 7.90531110763549805f ? 7.90531110763549805f : c;
@@ -133,7 +133,7 @@ MESHRT_HOST_DEVICE inline float tanh(float x) {
 
 /// Two ranges: an odd polynomial below 0.93, 1 - exp(polynomial) above
 /// (N. Juffa, "my_erff", 2018).
-MESHRT_HOST_DEVICE inline float erf(float x) {
+MESHRT_ALWAYS_INLINE float erf(float x) {
   using namespace detail;
   float t = abs(x);
   float s = x * x;
@@ -157,14 +157,14 @@ MESHRT_HOST_DEVICE inline float erf(float x) {
   return t > 0.927734375f ? large : small;
 }
 
-MESHRT_HOST_DEVICE inline float sigmoid(float x) {
+MESHRT_ALWAYS_INLINE float sigmoid(float x) {
   return 1.0f / (1.0f + exp(-x));
 }
 
 namespace detail {
 /// sin of x + quadrants * pi / 2: reduce by pi / 2 in three parts, then one
 /// polynomial on [-pi / 4, pi / 4].
-MESHRT_HOST_DEVICE inline float sinQuadrant(float x, uint32_t quadrants) {
+MESHRT_ALWAYS_INLINE float sinQuadrant(float x, uint32_t quadrants) {
   float shifted = fma(x, 0.636619772f, kRound);
   float n = shifted - kRound;
   float r = fma(n, -1.57079601e+00f, x);
@@ -187,10 +187,10 @@ MESHRT_HOST_DEVICE inline float sinQuadrant(float x, uint32_t quadrants) {
 }
 } // namespace detail
 
-MESHRT_HOST_DEVICE inline float sin(float x) {
+MESHRT_ALWAYS_INLINE float sin(float x) {
   return detail::sinQuadrant(x, 0);
 }
-MESHRT_HOST_DEVICE inline float cos(float x) {
+MESHRT_ALWAYS_INLINE float cos(float x) {
   return detail::sinQuadrant(x, 1);
 }
 

@@ -55,16 +55,30 @@ struct PhiloxWords {
   uint32_t w0, w1, w2, w3;
 };
 
-MESHRT_HOST_DEVICE inline PhiloxWords philox4x32(uint32_t key0, uint32_t key1,
-                                                 PhiloxWords c) {
-  for (int round = 0; round < 10; ++round) {
-    uint64_t a = uint64_t(0xD2511F53u) * c.w0;
-    uint64_t b = uint64_t(0xCD9E8D57u) * c.w2;
-    c = {uint32_t(b >> 32) ^ c.w1 ^ key0, uint32_t(b),
-         uint32_t(a >> 32) ^ c.w3 ^ key1, uint32_t(a)};
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
-  }
+namespace detail {
+MESHRT_ALWAYS_INLINE PhiloxWords philoxRound(uint32_t key0, uint32_t key1,
+                                             PhiloxWords c) {
+  uint64_t a = uint64_t(0xD2511F53u) * c.w0;
+  uint64_t b = uint64_t(0xCD9E8D57u) * c.w2;
+  return {uint32_t(b >> 32) ^ c.w1 ^ key0, uint32_t(b),
+          uint32_t(a >> 32) ^ c.w3 ^ key1, uint32_t(a)};
+}
+} // namespace detail
+
+MESHRT_ALWAYS_INLINE PhiloxWords philox4x32(uint32_t key0, uint32_t key1,
+                                            PhiloxWords c) {
+  // Written out: a loop here would keep the loops around it from vectorizing.
+  constexpr uint32_t w0 = 0x9E3779B9u, w1 = 0xBB67AE85u;
+  c = detail::philoxRound(key0, key1, c);
+  c = detail::philoxRound(key0 + w0, key1 + w1, c);
+  c = detail::philoxRound(key0 + 2 * w0, key1 + 2 * w1, c);
+  c = detail::philoxRound(key0 + 3 * w0, key1 + 3 * w1, c);
+  c = detail::philoxRound(key0 + 4 * w0, key1 + 4 * w1, c);
+  c = detail::philoxRound(key0 + 5 * w0, key1 + 5 * w1, c);
+  c = detail::philoxRound(key0 + 6 * w0, key1 + 6 * w1, c);
+  c = detail::philoxRound(key0 + 7 * w0, key1 + 7 * w1, c);
+  c = detail::philoxRound(key0 + 8 * w0, key1 + 8 * w1, c);
+  c = detail::philoxRound(key0 + 9 * w0, key1 + 9 * w1, c);
   return c;
 }
 
@@ -72,27 +86,27 @@ MESHRT_HOST_DEVICE inline PhiloxWords philox4x32(uint32_t key0, uint32_t key1,
 struct PhiloxStream {
   uint32_t seed, path, step, repeats;
 
-  MESHRT_HOST_DEVICE PhiloxWords words(uint64_t index) const {
+  MESHRT_ALWAYS_INLINE PhiloxWords words(uint64_t index) const {
     return philox4x32(
         seed, path,
         {uint32_t(index), uint32_t(index >> 32), step, repeats});
   }
   /// In (0, 1).
-  MESHRT_HOST_DEVICE float uniform(uint64_t index) const {
+  MESHRT_ALWAYS_INLINE float uniform(uint64_t index) const {
     return unit(words(index).w0);
   }
   /// Mean 0, standard deviation 1.
-  MESHRT_HOST_DEVICE float normal(uint64_t index) const {
+  MESHRT_ALWAYS_INLINE float normal(uint64_t index) const {
     PhiloxWords w = words(index);
     float radius = sqrtf(-2.0f * math::log(unit(w.w0)));
     return radius * math::cos(6.28318548f * unit(w.w1));
   }
   /// True with the probability whose threshold is keepThreshold(p).
-  MESHRT_HOST_DEVICE bool keep(uint64_t index, uint32_t threshold) const {
+  MESHRT_ALWAYS_INLINE bool keep(uint64_t index, uint32_t threshold) const {
     return (words(index).w0 >> 1) < threshold;
   }
 
-  MESHRT_HOST_DEVICE static float unit(uint32_t word) {
+  static MESHRT_ALWAYS_INLINE float unit(uint32_t word) {
     // 24 significant bits: the sum and the product are exact.
     return (static_cast<float>(static_cast<int32_t>(word >> 9)) + 0.5f) *
            1.1920929e-7f;

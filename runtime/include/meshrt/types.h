@@ -13,6 +13,14 @@
 #include <stdexcept>
 #include <string>
 
+/// Small functions of vectorized loops: a call that is not inlined would keep
+/// the loop scalar.
+#if defined(__CUDACC__)
+#define MESHRT_ALWAYS_INLINE __host__ __device__ __forceinline__
+#else
+#define MESHRT_ALWAYS_INLINE inline __attribute__((always_inline))
+#endif
+
 #if defined(__CUDACC__)
 #define MESHRT_HOST_DEVICE __host__ __device__
 #else

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "SmallGemm.h"
 #include "meshrt/cpu/attention.h"
+#include "meshrt/cpu/kernels.h"
 #include "meshrt/math.h"
 
 #include <algorithm>
@@ -137,10 +138,7 @@ void forward(Rank &rank, const Attend &s, const T *q, const T *k, const T *v,
       computeScores(s, mask, visible, t, b, h, qRows, kRows, scores);
       for (int64_t i = 0; i < rows; ++i) {
         float *row = scores[i];
-        float max = rowMax[i];
-#pragma omp simd reduction(max : max)
-        for (int64_t j = 0; j < t.cols(); ++j)
-          max = row[j] > max ? row[j] : max;
+        float max = std::max(rowMax[i], maxOf(row, t.cols()));
         // A row with nothing visible so far: any finite reference will do.
         float reference = max == -kInfinity ? 0.0f : max;
         float total = 0;

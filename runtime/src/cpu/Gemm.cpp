@@ -10,17 +10,21 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <vector>
 
-extern "C" void omp_set_num_threads(int); // oneDNN brings an OpenMP runtime
-
 using namespace meshrt;
 
+/// Limits OpenMP to the calling thread, whose own setting this is. The OpenMP
+/// runtime is the one oneDNN was linked to; we do not choose it, so look it up.
 static void useOneOpenMpThread() {
-  // The setting belongs to the calling thread.
-  static thread_local bool done = (omp_set_num_threads(1), true);
-  (void)done;
+  static auto *setThreads = reinterpret_cast<void (*)(int)>(
+      dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  static thread_local bool done = false;
+  if (!done && setThreads)
+    setThreads(1);
+  done = true;
 }
 
 void meshrt::sgemm(int64_t m, int64_t n, int64_t k, float alpha, const float *a,

@@ -54,14 +54,6 @@ template void meshrt::scatterAddRows(Rank &, float *, const bf16 *,
                                      const int32_t *, int64_t, int64_t, int64_t,
                                      int64_t);
 
-static float maxOf(const float *row, int64_t count) {
-  float max = -std::numeric_limits<float>::infinity();
-#pragma omp simd reduction(max : max)
-  for (int64_t j = 0; j < count; ++j)
-    max = row[j] > max ? row[j] : max;
-  return max;
-}
-
 /// row[j] = exp(row[j] - max); returns their sum.
 static float exponentials(float *row, int64_t count, float max) {
   float sum = 0;

@@ -11,6 +11,27 @@
 
 namespace meshrt {
 
+/// The largest of values[0, count); -inf for none. Kept in lanes because
+/// compilers do not vectorize a max reduction that must respect NaN (here a NaN
+/// may get lost).
+inline float maxOf(const float *values, int64_t count) {
+  constexpr int64_t kLanes = 32;
+  float lanes[kLanes];
+  for (float &lane : lanes)
+    lane = -__builtin_inff();
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+#pragma omp simd
+    for (int64_t j = 0; j < kLanes; ++j)
+      lanes[j] = values[i + j] > lanes[j] ? values[i + j] : lanes[j];
+  float max = lanes[0];
+  for (float lane : lanes)
+    max = lane > max ? lane : max;
+  for (; i < count; ++i)
+    max = values[i] > max ? values[i] : max;
+  return max;
+}
+
 /// out[i, :] = table[indices[i] - first, :] for i in [0, rows), or zero where
 /// the index lies outside [first, first + tableRows): the part of a gather that
 /// a rank holding those rows contributes. T: float, bf16.
