@@ -1,6 +1,8 @@
 //===- Interpreter.cpp - executes mtf and spmd programs in float64 ---------===//
 #include "meshc/Interpreter/Interpreter.h"
+#include "Collectives.h"
 #include "Evaluator.h"
+#include "Spmd/IR/Spmd.h"
 #include <cmath>
 
 using namespace mlir;
@@ -114,8 +116,14 @@ LogicalResult Interpreter::runOp(Operation &op, Environment &values) {
     values[op.getResult(0)] = scatter(global, mtf::tensorType(op.getResult(0)), rankMesh);
     return success();
   }
-  if (failed(runRanks(op, values)))
+  if (isa<spmd::CollectiveOpInterface>(op)) {
+    FailureOr<Shards> result = runCollective(&op, rankMesh, values.at(op.getOperand(0)));
+    if (failed(result))
+      return failure();
+    values[op.getResult(0)] = std::move(*result);
+  } else if (failed(runRanks(op, values))) {
     return failure();
+  }
   for (Value result : op.getResults())
     if (failed(settle(op, result, values.find(result)->second)))
       return failure();

@@ -1,5 +1,6 @@
 //===- Program.cpp - programs given as text, for tests ---------------------===//
 #include "Program.h"
+#include "Spmd/IR/Spmd.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
 
@@ -7,7 +8,7 @@ using namespace meshc::interp;
 using namespace meshc::interp::test;
 
 Program::Program(llvm::StringRef text) {
-  context.loadDialect<mlir::func::FuncDialect, meshc::mtf::MtfDialect>();
+  context.loadDialect<mlir::func::FuncDialect, meshc::mtf::MtfDialect, meshc::spmd::SpmdDialect>();
   context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) { errors += diagnostic.str() + "\n"; });
   module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   EXPECT_TRUE(module) << errors << text.str();

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Mtf/IR/Mtf.h"
+#include "Spmd/IR/Spmd.h"
 #include "meshc/Interpreter/Arguments.h"
 #include "meshc/Interpreter/Compare.h"
 #include "meshc/Interpreter/Gradients.h"
@@ -103,7 +104,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, "runs a function of a meshc program in float64\n");
   DialectRegistry registry;
-  registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, mtf::MtfDialect>();
+  registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, mtf::MtfDialect, spmd::SpmdDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
