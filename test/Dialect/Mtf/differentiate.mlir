@@ -107,6 +107,25 @@ func.func @loss(%w: !a {mtf.param = @w}, %x0: !a {mtf.data = "x"}) -> !s {
 // -----
 
 !s = !mtf.tensor<[], f32>
+!a = !mtf.tensor<[a=4], f32>
+
+// stop_gradient ends the path: only the factor outside of it has a cotangent.
+// CHECK-LABEL: func.func @loss_grad
+// CHECK: %[[STOP:.*]] = mtf.stop_gradient
+// CHECK: %[[G:.*]] = mtf.broadcast
+// CHECK-NEXT: %[[GW:.*]] = mtf.mul %[[G]], %[[STOP]]
+// CHECK-NEXT: return %{{.*}}, %[[GW]]
+func.func @loss(%w: !a {mtf.param = @w}) -> !s {
+  %e = mtf.exp %w : (!a) -> !a
+  %stop = mtf.stop_gradient %e : (!a) -> !a
+  %y = mtf.mul %w, %stop : (!a, !a) -> !a
+  %l = mtf.reduce sum %y over ["a"] : (!a) -> !s
+  return %l : !s
+}
+
+// -----
+
+!s = !mtf.tensor<[], f32>
 !q = !mtf.tensor<[seq=4, head=2], f32>
 !k = !mtf.tensor<[mem=4, head=2], f32>
 !l = !mtf.tensor<[seq=4], f32>
