@@ -14,4 +14,13 @@ def Differentiate : Pass<"mtf-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::meshc::mtf::MtfDialect"];
 }
 
+def BuildTrainStep : Pass<"mtf-build-train-step", "::mlir::ModuleOp"> {
+  let summary = "put @weight, @loss_grad and the updates together as @train_step, and @eval as @eval_step";
+  let description = [{
+    With `mtf.microbatches` above 1 the batch is computed in a loop over the dimension `micro`, whose carries are the sums of losses and
+    gradients. Random numbers and indices count over the whole batch, so the result does not depend on the number of microbatches.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::meshc::mtf::MtfDialect"];
+}
+
 #endif
