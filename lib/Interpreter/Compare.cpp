@@ -6,7 +6,7 @@
 
 using namespace meshc::interp;
 
-static double largestMagnitude(const Tensor &tensor) {
+double meshc::interp::largestMagnitude(const Tensor &tensor) {
   double largest = 0;
   for (double x : tensor.values())
     if (std::isfinite(x))

@@ -1,6 +1,7 @@
 //===- Gradients.cpp - gradients against finite differences ----------------===//
 #include "meshc/Interpreter/Gradients.h"
 #include "meshc/Interpreter/Arguments.h"
+#include "meshc/Interpreter/Compare.h"
 #include <algorithm>
 #include <cmath>
 
@@ -68,6 +69,9 @@ LogicalResult interp::checkGradients(ModuleOp module, func::FuncOp loss, func::F
   if (failed(results))
     return failure();
   unsigned next = loss.getNumResults();
+  double floor = 1e-4;
+  for (const Tensor &grad : ArrayRef(*results).drop_front(std::min<size_t>(next, results->size())))
+    floor = std::max(floor, 0.01 * largestMagnitude(grad));
   for (unsigned i = 0; i < loss.getNumArguments(); ++i) {
     if (!loss.getArgAttr(i, mtf::kParam))
       continue;
@@ -77,9 +81,7 @@ LogicalResult interp::checkGradients(ModuleOp module, func::FuncOp loss, func::F
     const Tensor &grad = (*results)[next++];
     if (grad.dims() != arguments[i].dims())
       return gradient.emitError() << "gradient of '" << name << "' has another shape than the parameter";
-    double scale = 0, worst = 0;
-    for (double g : grad.values())
-      scale = std::max(scale, std::abs(g));
+    double scale = std::max(floor, largestMagnitude(grad)), worst = 0;
     Line line{module, loss, arguments, i};
     auto directions = directionsFor(grad.numElements(), options);
     for (const std::vector<double> &direction : directions) {
@@ -92,8 +94,7 @@ LogicalResult interp::checkGradients(ModuleOp module, func::FuncOp loss, func::F
         if (failed(slope))
           return failure();
         expected = *slope;
-        // Below the noise of the differences themselves a gradient counts as zero.
-        error = std::abs(actual - expected) / std::max(scale, 1e-4);
+        error = std::abs(actual - expected) / scale;
         if (error <= options.tolerance)
           break;
       }

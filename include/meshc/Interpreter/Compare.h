@@ -17,6 +17,9 @@ struct Difference {
 /// is the tensor's because sums taken in another order differ by what was summed, not by what is left of it.
 std::optional<Difference> firstDifference(const Tensor &expected, const Tensor &actual, double tolerance);
 
+/// Of the finite elements.
+double largestMagnitude(const Tensor &tensor);
+
 /// `[batch=1, seq=0]: expected 0.25, got 0.5`.
 std::string describe(const Difference &difference, const Tensor &tensor);
 

@@ -11,7 +11,8 @@ struct GradientCheck {
   int64_t samples = 12;
   /// Directions in which all of a parameter moves at once.
   int64_t directions = 2;
-  /// Largest allowed |difference| relative to the largest gradient of the parameter.
+  /// Largest allowed |difference| relative to the largest gradient of the parameter, or to a hundredth of that of all parameters
+  /// where it is larger: what cancels to almost zero keeps the rounding of what it cancelled from.
   double tolerance = 1e-6;
   uint64_t seed = 1;
 };
