@@ -3,6 +3,7 @@
 #include "Progress.h"
 #include "Session.h"
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <limits>
@@ -66,7 +67,10 @@ static void train(const Program &program, const CommandLine &line) {
   int64_t stop = 0;
   while (state.step < line.steps &&
          !(stop = session.device().agree(stopSignal))) {
+    auto start = std::chrono::steady_clock::now();
     session.run(step, Split::Train, state.step, line.steps);
+    std::chrono::duration<double, std::milli> elapsed =
+        std::chrono::steady_clock::now() - start;
     state.step += 1;
     const double none = std::numeric_limits<double>::quiet_NaN();
     double loss = session.scalar(step, "loss", none);
@@ -76,6 +80,7 @@ static void train(const Program &program, const CommandLine &line) {
     for (const Output &output : step.outputs)
       if (output.name != "loss" && output.value.dims.empty())
         entry[output.name] = session.scalar(step, output.name, none);
+    entry["milliseconds"] = std::round(elapsed.count() * 10) / 10;
     entry["tokens_per_second"] = std::round(progress.itemsPerSecond());
     log.write(entry);
     if (session.device().agree(!std::isfinite(loss))) {
