@@ -1,0 +1,152 @@
+//===- Verify.cpp - is the partitioned program the program? ----------------===//
+#include "meshc/Verify/Verify.h"
+#include "Mtf/IR/Mtf.h"
+#include "Mtf/Transforms/Passes.h"
+#include "meshc/Interpreter/Arguments.h"
+#include "meshc/Interpreter/Compare.h"
+#include "meshc/Interpreter/Gradients.h"
+#include "meshc/Pipelines/Pipelines.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace meshc;
+using namespace meshc::interp;
+
+namespace {
+/// What one level of the program computes.
+struct Values {
+  std::vector<Tensor> results;
+  Taps taps;
+};
+
+class Verifier {
+public:
+  Verifier(ModuleOp program, const VerifyOptions &options, raw_ostream &os)
+      : program(program), options(options), os(os), ranks(mtf::MeshAttr::of(program).numRanks()) {}
+
+  LogicalResult run() {
+    return success(succeeded(checkGradients()) && succeeded(compareLevels("loss_grad", "gradients")) &&
+                   succeeded(compareLevels("train_step", "training step")));
+  }
+
+private:
+  OwningOpRef<ModuleOp> lowered(Level level, StringRef function);
+  LogicalResult checkGradients();
+  LogicalResult compareLevels(StringRef function, StringRef what);
+  FailureOr<Values> evaluate(ModuleOp module, StringRef function, ArrayRef<Tensor> arguments);
+  LogicalResult compare(const Values &expected, const Values &actual, func::FuncOp function, StringRef level);
+
+  ModuleOp program;
+  const VerifyOptions &options;
+  raw_ostream &os;
+  int64_t ranks;
+};
+} // namespace
+
+/// The program at `level`. For `loss_grad` the gradients are a function of their own, for `train_step` they are inside the step.
+OwningOpRef<ModuleOp> Verifier::lowered(Level level, StringRef function) {
+  OwningOpRef<ModuleOp> module = program.clone();
+  PassManager passes(module->getContext());
+  if (function == "loss_grad") {
+    passes.addPass(mtf::createDifferentiate());
+    addPasses(passes, Level::Grad, level);
+  } else {
+    addPasses(passes, Level::Mtf, level);
+  }
+  return succeeded(passes.run(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
+}
+
+LogicalResult Verifier::checkGradients() {
+  OwningOpRef<ModuleOp> module = lowered(Level::Grad, "loss_grad");
+  if (!module)
+    return failure();
+  auto loss = module->lookupSymbol<func::FuncOp>("loss"), gradient = module->lookupSymbol<func::FuncOp>("loss_grad");
+  if (!loss || !gradient)
+    return success(); // A program without training has nothing to differentiate.
+  GradientCheck check;
+  check.seed = options.seed;
+  check.tolerance = options.gradientTolerance;
+  std::string lines;
+  llvm::raw_string_ostream log(lines);
+  if (failed(interp::checkGradients(*module, loss, gradient, randomArguments(loss, options.seed), check, log)))
+    return failure();
+  os << "finite differences: the gradients of " << StringRef(lines).count('\n') << " parameters agree\n";
+  return success();
+}
+
+FailureOr<Values> Verifier::evaluate(ModuleOp module, StringRef name, ArrayRef<Tensor> arguments) {
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function)
+    return module.emitError() << "function '" << name << "' is lost on the way";
+  Interpreter interpreter(module, Interpreter::modeOf(function));
+  auto results = interpreter.call(function, arguments);
+  if (failed(results))
+    return failure();
+  return Values{std::move(*results), interpreter.taps()};
+}
+
+LogicalResult Verifier::compareLevels(StringRef function, StringRef what) {
+  OwningOpRef<ModuleOp> global = lowered(Level::Grad, function);
+  if (!global)
+    return failure();
+  auto reference = global->lookupSymbol<func::FuncOp>(function);
+  if (!reference)
+    return success();
+  std::vector<Tensor> arguments = randomArguments(reference, options.seed);
+  FailureOr<Values> expected = evaluate(*global, function, arguments);
+  if (failed(expected))
+    return failure();
+  for (auto [level, name] : {std::pair(Level::Sharded, StringRef("sharded")), std::pair(Level::Spmd, StringRef("partitioned"))}) {
+    OwningOpRef<ModuleOp> module = lowered(level, function);
+    if (!module)
+      return failure();
+    FailureOr<Values> actual = evaluate(*module, function, arguments);
+    if (failed(actual) || failed(compare(*expected, *actual, reference, name)))
+      return failure();
+    os << name << " on " << ranks << (ranks == 1 ? " rank" : " ranks") << ": " << what << ", " << expected->results.size()
+       << " results and " << expected->taps.size() << " values agree\n";
+  }
+  return success();
+}
+
+/// Values first, in the order of their computation: the first that differs is where the mistake is.
+LogicalResult Verifier::compare(const Values &expected, const Values &actual, func::FuncOp function, StringRef level) {
+  for (const auto &[name, tap] : expected.taps) {
+    auto it = actual.taps.find(name);
+    if (it == actual.taps.end())
+      return emitError(tap.loc) << "the " << level << " program has no value '" << name << "'";
+    if (auto difference = firstDifference(tap.value, it->second.value, options.tolerance))
+      return emitError(tap.loc) << "value '" << name << "' of the " << level << " program differs at " << describe(*difference, tap.value);
+  }
+  for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(expected.results, actual.results)))
+    if (auto difference = firstDifference(std::get<0>(pair), std::get<1>(pair), options.tolerance)) {
+      Location loc = function.front().getTerminator()->getOperand(i).getLoc();
+      return emitError(loc) << "result '" << resultName(function, i) << "' of @" << function.getName() << " in the " << level
+                            << " program differs at " << describe(*difference, std::get<0>(pair));
+    }
+  return success();
+}
+
+static void printSizes(const std::vector<ShrunkDim> &dims, raw_ostream &os) {
+  os << "sizes:";
+  for (const ShrunkDim &dim : dims) {
+    os << " " << dim.name << "=" << dim.used;
+    if (dim.used != dim.size)
+      os << " (of " << dim.size << ")";
+  }
+  os << "\n";
+}
+
+LogicalResult meshc::verifyProgram(Elaborate elaborate, const VerifyOptions &options, raw_ostream &os) {
+  OwningOpRef<ModuleOp> program = elaborate({});
+  if (!program)
+    return failure();
+  if (!options.keepSizes) {
+    std::vector<ShrunkDim> dims;
+    std::vector<std::string> settings = shrinkSizes(*program, elaborate, dims);
+    printSizes(dims, os);
+    program = elaborate(settings);
+  }
+  return Verifier(*program, options, os).run();
+}
