@@ -77,6 +77,32 @@ int64_t interp::indexRange(Value value) {
   return range;
 }
 
+/// The place in the order of numbers of each element, so that cutting the batch into microbatches changes no number: (micro, batch)
+/// counts as one dim of their product, micro slowest, in the place of the batch.
+static std::vector<int64_t> numbering(const Tensor &tensor, func::FuncOp function) {
+  auto module = function->getParentOfType<ModuleOp>();
+  StringAttr micro = StringAttr::get(function.getContext(), "micro"), batch = module->getAttrOfType<StringAttr>(mtf::kBatchDim);
+  if (!batch)
+    batch = StringAttr::get(function.getContext(), "batch");
+  Strides places(tensor.dims().size());
+  int64_t stride = 1;
+  for (int64_t i = tensor.dims().size() - 1; i >= 0; --i) {
+    const Dim &dim = tensor.dims()[i];
+    if (dim.name == micro && tensor.has(batch))
+      continue;
+    places[i] = stride;
+    stride *= dim.size;
+    if (dim.name != batch || !tensor.has(micro))
+      continue;
+    auto it = llvm::find_if(tensor.dims(), [&](const Dim &other) { return other.name == micro; });
+    places[it - tensor.dims().begin()] = stride;
+    stride *= it->size;
+  }
+  std::vector<int64_t> order(tensor.numElements());
+  forEach<2>(tensor.dims(), std::array<Strides, 2>{tensor.strides(tensor.dims()), places}, [&](auto o) { order[o[0]] = o[1]; });
+  return order;
+}
+
 std::vector<Tensor> interp::randomArguments(func::FuncOp function, uint64_t seed) {
   std::vector<Tensor> arguments;
   for (BlockArgument argument : function.getArguments()) {
@@ -91,8 +117,8 @@ std::vector<Tensor> interp::randomArguments(func::FuncOp function, uint64_t seed
     bool positive = function.getArgAttr(index, mtf::kState) || function.getArgAttr(index, mtf::kData);
     int64_t range = type.getElementType().isInteger(32) ? std::max<int64_t>(indexRange(argument), 0) : 0;
     uint64_t stream = llvm::xxh3_64bits(name) + seed;
-    for (int64_t i = 0; i < tensor.numElements(); ++i) {
-      double u = hashedUniform(stream, i);
+    for (auto [i, number] : llvm::enumerate(numbering(tensor, function))) {
+      double u = hashedUniform(stream, number);
       if (type.getElementType().isInteger(1))
         tensor[i] = u < 0.5;
       else if (type.getElementType().isInteger(32))

@@ -1,7 +1,8 @@
 //===- Arguments.h - deterministic random arguments -------------*- C++ -*-===//
 //
 // Values for the arguments of a function of the program, the same at every level of it: they depend on the seed, on what the
-// argument's attributes say it is (parameter, state, data, input) and on the element's global index, never on the type's sharding.
+// argument's attributes say it is (parameter, state, data, input) and on the element's global index, never on the type's sharding or
+// on microbatches.
 //
 //  - floats: distinct, so that maxima and sorts have no ties; parameters in (-1, 1); optimizer states and float data in (0, 1)
 //  - i32: below the smallest table or compared index the argument addresses, so that every index is valid
