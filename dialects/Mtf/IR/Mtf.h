@@ -54,6 +54,12 @@ inline constexpr llvm::StringLiteral kMesh = "mtf.mesh", kDimOrder = "mtf.dim_or
                                      kParam = "mtf.param", kState = "mtf.state", kData = "mtf.data",
                                      kInput = "mtf.input", kResult = "mtf.result";
 
+/// Names of the module's attributes that only the trainer of the emitted program reads.
+inline constexpr llvm::StringLiteral kName = "mtf.name", kSource = "mtf.source", kDataSource = "mtf.data_source",
+                                     kItemsPerStep = "mtf.items_per_step", kSeed = "mtf.seed", kConstants = "mtf.constants";
+/// A function `metric.NAME` (evaluation loss, a scalar) -> scalar is the metric NAME of the `eval` block.
+inline constexpr llvm::StringLiteral kMetricPrefix = "metric.";
+
 /// The type of a value as a NamedTensorType; it must be one.
 inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
 

@@ -25,6 +25,11 @@ def Mtf_Dialect : Dialect {
     | `mtf.precision` | `"f32"` or `"bf16"` |
     | `mtf.clip` | bound on the global gradient norm |
     | `mtf.steps` | optimizer steps of a whole run |
+    | `mtf.name`, `mtf.source` | the model's name, the program's file |
+    | `mtf.data_source` | where data come from: `{kind = "text"|"tokens"|"tensors", file = "corpus.txt", time_dim = "seq", vocab = 256, shifts = {targets = 1}}`; absent: the model makes its own |
+    | `mtf.items_per_step` | tokens (or samples) of one optimizer step, for the progress line |
+    | `mtf.seed` | default of `--seed` |
+    | `mtf.constants` | `{batch = "64", ...}`: dims and constants fixed by this compilation |
 
     Attributes of function arguments and results: `mtf.param` (symbol of an `mtf.param`), `mtf.state` ([symbol, name]),
     `mtf.data` (name of a data input), `mtf.input` (`seed`, `step`, `total_steps`, `cotangent`), `mtf.result` (name of a result).
