@@ -10,6 +10,7 @@
 #define MESHRT_CUDA_LAUNCH_H
 
 #include "meshrt/cuda/check.h"
+#include "meshrt/cuda/primitives.h"
 #include "meshrt/cuda/rank.h"
 
 namespace meshrt {
@@ -32,10 +33,15 @@ inline unsigned blocksFor(int64_t n, int threads) {
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks > 65535 ? 65535 : blocks);
 }
 
-#if defined(__CUDACC__)
+/// On `stream`, otherwise as `launch`.
 template <typename... Params, typename... Args>
 void launchOn(cudaStream_t stream, const LaunchShape &shape,
               void (*kernel)(Params...), const Args &...args) {
+#if defined(MESHRT_CUDA_ON_HOST)
+  (void)stream;
+  cuda_on_host::runGrid(shape.grid, shape.block, shape.sharedBytes,
+                        [&] { kernel(static_cast<Params>(args)...); });
+#else
   if (shape.sharedBytes > 48 * 1024) // more has to be asked for
     cuda::check(cudaFuncSetAttribute(
                     reinterpret_cast<const void *>(kernel),
@@ -44,6 +50,7 @@ void launchOn(cudaStream_t stream, const LaunchShape &shape,
                 "cudaFuncSetAttribute", shape.file, shape.line);
   kernel<<<shape.grid, shape.block, shape.sharedBytes, stream>>>(
       static_cast<Params>(args)...);
+#endif
   cuda::check(cudaGetLastError(), "kernel launch", shape.file, shape.line);
 }
 
@@ -52,7 +59,6 @@ void launch(Rank &rank, const LaunchShape &shape, void (*kernel)(Params...),
             const Args &...args) {
   launchOn(rank.stream(), shape, kernel, args...);
 }
-#endif // __CUDACC__
 
 } // namespace meshrt
 

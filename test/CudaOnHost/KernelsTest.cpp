@@ -1,0 +1,199 @@
+//===- KernelsTest.cpp - Skeletons and library kernels --------------------===//
+#include "meshrt/cuda/kernels.h"
+#include "meshrt/cuda/reduce.h"
+#include "meshrt/math.h"
+
+#include "OneRank.h"
+
+using namespace meshrt;
+
+namespace {
+
+class Kernels : public OneRank {};
+
+/// y (rows, cols) = x - mean of the row.
+template <int kTeam>
+__global__ void center_kernel(float *y, const float *x, int64_t rows, int64_t cols) {
+  Row<kTeam> row;
+  for (int64_t r = row.first(); r < rows; r += row.step()) {
+    float mean = row.sum(cols, [&](int64_t i) { return x[r * cols + i]; }) / cols;
+    row.each(cols, [&](int64_t i) { y[r * cols + i] = x[r * cols + i] - mean; });
+  }
+}
+
+template <int kTeam> std::vector<float> center(Rank &rank, const std::vector<float> &x, int64_t cols) {
+  std::vector<float> y(x.size());
+  int64_t rows = x.size() / cols;
+  launch(rank, rowShape<kTeam>(rows), center_kernel<kTeam>, y.data(), x.data(), rows, cols);
+  return y;
+}
+
+TEST_F(Kernels, RowsByWarpAndByBlock) {
+  for (int64_t cols : {1, 31, 200}) {
+    std::vector<float> x = normal(7 * cols);
+    for (const std::vector<float> &y :
+         {center<32>(rank(), x, cols), center<256>(rank(), x, cols)})
+      for (int64_t r = 0; r < 7; ++r) {
+        double mean = 0;
+        for (int64_t i = 0; i < cols; ++i)
+          mean += x[r * cols + i] / double(cols);
+        for (int64_t i = 0; i < cols; ++i)
+          ASSERT_NEAR(y[r * cols + i], x[r * cols + i] - mean, 1e-5);
+      }
+  }
+}
+
+struct ColumnSum {
+  const float *x;
+  float *out;
+  int64_t cols;
+  __device__ float operator()(int64_t row, int64_t col) const { return x[row * cols + col]; }
+  __device__ void finish(int64_t col, float sum) const { out[col] += sum; }
+};
+
+TEST_F(Kernels, ColumnsOverSeveralChunks) {
+  for (int64_t rows : {0, 1, 600}) {
+    const int64_t cols = 45;
+    std::vector<float> x = normal(rows * cols), out(cols, 100);
+    reduceColumns<Sum>(rank(), rows, cols, 0.0f, ColumnSum{x.data(), out.data(), cols});
+    for (int64_t c = 0; c < cols; ++c) {
+      double sum = 100;
+      for (int64_t r = 0; r < rows; ++r)
+        sum += x[r * cols + c];
+      ASSERT_NEAR(out[c], sum, 1e-4) << rows;
+    }
+  }
+}
+
+struct Largest {
+  const float *x;
+  float *out;
+  __device__ float operator()(int64_t i) const { return x[i]; }
+  __device__ void finish(float value) const { *out = value; }
+};
+struct SquareSum {
+  const float *x;
+  double *out;
+  __device__ double operator()(int64_t i) const { return double(x[i]) * x[i]; }
+  __device__ void finish(double value) const { *out = value; }
+};
+
+TEST_F(Kernels, FullReductions) {
+  for (int64_t n : {1, 1000, 300000}) {
+    std::vector<float> x = normal(n);
+    float largest = 0;
+    double squares = 0, want = 0;
+    reduceAll<Max>(rank(), n, -INFINITY, Largest{x.data(), &largest});
+    reduceAll<Sum>(rank(), n, 0.0, SquareSum{x.data(), &squares});
+    for (float value : x)
+      want += double(value) * value;
+    EXPECT_EQ(largest, *std::max_element(x.begin(), x.end()));
+    EXPECT_NEAR(squares, want, 1e-9 * want);
+  }
+  float empty = 0;
+  reduceAll<Max>(rank(), 0, -INFINITY, Largest{nullptr, &empty});
+  EXPECT_EQ(empty, -INFINITY);
+}
+
+TEST_F(Kernels, ClassifierWholeAndSplitAgreeWithTheDefinition) {
+  const int64_t rows = 3, vocab = 700, stride = 704;
+  std::vector<float> x = normal(rows * stride), scale = {1, 0, 2};
+  std::vector<int32_t> targets = {0, 699, 350};
+  std::vector<float> whole = x, loss(rows);
+  classifier(rank(), whole.data(), targets.data(), loss.data(), rows, vocab, stride,
+             scale.data(), 0.5f);
+  // Columns [300, 700) of a vocabulary split in two, by hand.
+  const int64_t first = 300, local = 400, localStride = 404;
+  std::vector<float> part(rows * localStride), rowMax(rows), sums(2 * rows), partLoss(rows);
+  for (int64_t r = 0; r < rows; ++r) {
+    std::copy_n(&x[r * stride + first], local, &part[r * localStride]);
+    rowMax[r] = *std::max_element(&x[r * stride], &x[r * stride + vocab]);
+  }
+  classifierSums(rank(), part.data(), targets.data(), rowMax.data(), sums.data(), rows,
+                 local, localStride, first);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < first; ++j) {
+      sums[2 * r] += std::exp(x[r * stride + j] - rowMax[r]);
+      sums[2 * r + 1] += j == targets[r] ? x[r * stride + j] : 0;
+    }
+  classifierGrad(rank(), part.data(), targets.data(), rowMax.data(), sums.data(),
+                 partLoss.data(), rows, local, localStride, first, scale.data(), 0.5f);
+
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (int64_t j = 0; j < vocab; ++j)
+      sum += std::exp(double(x[r * stride + j]));
+    double want = std::log(sum) - x[r * stride + targets[r]];
+    EXPECT_NEAR(loss[r], want, 1e-5);
+    EXPECT_NEAR(partLoss[r], want, 1e-5);
+    for (int64_t j = 0; j < vocab; ++j) {
+      double grad = (std::exp(double(x[r * stride + j])) / sum - (j == targets[r])) *
+                    scale[r] * 0.5;
+      ASSERT_NEAR(whole[r * stride + j], grad, 1e-6);
+      if (j >= first)
+        ASSERT_NEAR(part[r * localStride + j - first], grad, 1e-6);
+    }
+    for (int64_t j = local; j < localStride; ++j)
+      EXPECT_EQ(part[r * localStride + j], 0);
+  }
+}
+
+TEST_F(Kernels, GatherOfOneRanksRows) {
+  std::vector<float> table = {1, 2, 3, 4, 5, 6}, out(8); // rows 10, 11, 12
+  std::vector<int32_t> indices = {12, 9, 10, 13};
+  gatherRows(rank(), out.data(), table.data(), indices.data(), 4, 2, 10, 3);
+  EXPECT_EQ(out, (std::vector<float>{5, 6, 0, 0, 1, 2, 0, 0}));
+}
+
+TEST_F(Kernels, ScatterAddInOrderOfRows) {
+  // Sums whose value depends on the order: 1e8 first swallows the ones.
+  const int64_t rows = 900, width = 3;
+  std::vector<float> grad(rows * width), table(5 * width, 1);
+  std::vector<int32_t> indices(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    indices[i] = static_cast<int32_t>((i * 7 + 3) % 11); // rows 2..6 are local
+    for (int64_t c = 0; c < width; ++c)
+      grad[i * width + c] = i % 17 == 0 ? 1e8f : static_cast<float>(i % 3);
+  }
+  std::vector<float> want = table;
+  for (int64_t i = 0; i < rows; ++i)
+    if (indices[i] >= 2 && indices[i] < 7)
+      for (int64_t c = 0; c < width; ++c)
+        want[(indices[i] - 2) * width + c] += grad[i * width + c];
+  scatterAddRows(rank(), table.data(), grad.data(), indices.data(), rows, width, 2, 5);
+  EXPECT_EQ(table, want); // bit for bit
+}
+
+/// d (16, 8) = a (16, 16) b (16, 8), by one warp; columns of b lie together.
+__global__ void mma_kernel(float *d, const bf16 *a, const bf16 *b) {
+  int g = laneId() / 4, t = laneId() % 4;
+  auto pair = [](const bf16 *p) { return uint32_t(p[0].bits) | uint32_t(p[1].bits) << 16; };
+  uint32_t aPart[4] = {pair(a + g * 16 + 2 * t), pair(a + (g + 8) * 16 + 2 * t),
+                       pair(a + g * 16 + 2 * t + 8), pair(a + (g + 8) * 16 + 2 * t + 8)};
+  uint32_t bPart[2] = {pair(b + g * 16 + 2 * t), pair(b + g * 16 + 2 * t + 8)};
+  float sums[4] = {};
+  mmaBf16(sums, aPart, bPart);
+  d[g * 8 + 2 * t] = sums[0];
+  d[g * 8 + 2 * t + 1] = sums[1];
+  d[(g + 8) * 8 + 2 * t] = sums[2];
+  d[(g + 8) * 8 + 2 * t + 1] = sums[3];
+}
+
+TEST_F(Kernels, MatrixFragments) {
+  std::vector<bf16> a, b;
+  for (float x : normal(256))
+    a.push_back(bf16(x));
+  for (float x : normal(128))
+    b.push_back(bf16(x));
+  std::vector<float> d(128);
+  launch(rank(), {1, 32}, mma_kernel, d.data(), a.data(), b.data());
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 8; ++j) {
+      double sum = 0;
+      for (int k = 0; k < 16; ++k)
+        sum += double(a[i * 16 + k]) * double(b[j * 16 + k]);
+      EXPECT_NEAR(d[i * 8 + j], sum, 1e-5);
+    }
+}
+
+} // namespace
