@@ -4,7 +4,8 @@
 //
 // fills the arguments with deterministic random values (the same at every level of the program), runs the function and prints one
 // line per result and tap. With --compare=other.mlir the same function of another module must agree; with --check-gradients
-// @loss_grad is checked against finite differences of @loss. Exit status 1 says that something differs.
+// @loss_grad is checked against finite differences of @loss; with --reference=file.json arguments and expected results come from a
+// file. Exit status 1 says that something differs.
 //
 //===----------------------------------------------------------------------===//
 #include "Mtf/IR/Mtf.h"
@@ -12,6 +13,7 @@
 #include "meshc/Interpreter/Arguments.h"
 #include "meshc/Interpreter/Compare.h"
 #include "meshc/Interpreter/Gradients.h"
+#include "meshc/Interpreter/Reference.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
@@ -28,7 +30,8 @@ static llvm::cl::opt<std::string> entry("entry", llvm::cl::desc("function to run
 static llvm::cl::opt<uint64_t> seed("seed", llvm::cl::desc("seed of the random arguments"), llvm::cl::init(1));
 static llvm::cl::opt<bool> ranks("ranks", llvm::cl::desc("run on all virtual ranks of the mesh even if nothing is sharded"));
 static llvm::cl::opt<std::string> other("compare", llvm::cl::desc("program whose function must give the same values"), llvm::cl::value_desc("file"));
-static llvm::cl::opt<double> tolerance("tolerance", llvm::cl::desc("largest relative difference of --compare"), llvm::cl::init(1e-10));
+static llvm::cl::opt<std::string> referenceFile("reference", llvm::cl::desc("arguments and expected results as JSON"), llvm::cl::value_desc("file"));
+static llvm::cl::opt<double> tolerance("tolerance", llvm::cl::desc("largest relative difference of --compare and --reference"), llvm::cl::init(1e-10));
 static llvm::cl::opt<bool> gradients("check-gradients", llvm::cl::desc("check @loss_grad against finite differences of @loss"));
 
 namespace {
@@ -39,12 +42,61 @@ struct Run {
 };
 } // namespace
 
-static FailureOr<Run> run(ModuleOp module, StringRef file) {
+/// Puts the reference's values in place of the random ones.
+static LogicalResult useArguments(func::FuncOp function, const Reference &reference, std::vector<Tensor> &arguments) {
+  for (const auto &entry : reference.arguments) {
+    bool found = false;
+    for (auto [i, argument] : llvm::enumerate(arguments)) {
+      if (argumentName(function, i) != entry.first())
+        continue;
+      if (argument.dims() != entry.second.dims())
+        return function.emitError() << "argument '" << entry.first() << "' has another shape in the reference";
+      argument = entry.second;
+      found = true;
+    }
+    if (!found)
+      return function.emitError() << "no argument '" << entry.first() << "'";
+  }
+  return success();
+}
+
+static LogicalResult compareWith(const Reference &reference, const Run &run) {
+  func::FuncOp function = run.function;
+  unsigned compared = 0;
+  for (auto [i, result] : llvm::enumerate(run.results)) {
+    auto it = reference.results.find(resultName(function, i));
+    if (it == reference.results.end())
+      continue;
+    ++compared;
+    if (auto difference = firstDifference(it->second, result, tolerance))
+      return function.emitError() << "result '" << it->first() << "' differs from the reference at " << describe(*difference, result);
+  }
+  if (compared != reference.results.size())
+    return function.emitError() << "gives " << compared << " of the reference's " << reference.results.size() << " results";
+  llvm::outs() << "equal: " << compared << " results of the reference\n";
+  return success();
+}
+
+static FailureOr<Reference> loadReference(MLIRContext &context) {
+  auto buffer = llvm::MemoryBuffer::getFile(referenceFile);
+  std::string error = buffer ? "" : buffer.getError().message();
+  FailureOr<Reference> reference = failure();
+  if (buffer)
+    reference = readReference((*buffer)->getBuffer(), context, error);
+  if (failed(reference))
+    llvm::errs() << "error: cannot read " << referenceFile << ": " << error << "\n";
+  return reference;
+}
+
+static FailureOr<Run> run(ModuleOp module, StringRef file, const Reference *reference = nullptr) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   if (!function)
     return module.emitError() << "no function '" << entry << "' in " << file;
   Interpreter interpreter(module, ranks ? Mode::VirtualRanks : Interpreter::modeOf(function));
-  auto results = interpreter.call(function, randomArguments(function, seed));
+  std::vector<Tensor> arguments = randomArguments(function, seed);
+  if (reference && failed(useArguments(function, *reference, arguments)))
+    return failure();
+  auto results = interpreter.call(function, arguments);
   if (failed(results))
     return failure();
   return Run{std::move(*results), interpreter.taps(), function};
@@ -82,6 +134,13 @@ static LogicalResult runTool(MLIRContext &context, llvm::SourceMgr &sources) {
     GradientCheck options;
     options.seed = seed;
     return checkGradients(*module, loss, gradient, randomArguments(loss, seed), options, llvm::outs());
+  }
+  if (!referenceFile.empty()) {
+    FailureOr<Reference> reference = loadReference(context);
+    if (failed(reference))
+      return failure();
+    FailureOr<Run> actual = run(*module, inputFile, &*reference);
+    return failed(actual) ? failure() : compareWith(*reference, *actual);
   }
   FailureOr<Run> expected = run(*module, inputFile);
   if (failed(expected))
