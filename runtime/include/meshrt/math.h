@@ -128,7 +128,8 @@ MESHRT_ALWAYS_INLINE float tanh(float x) {
   q = fma(q, s, 1.18534705686654e-04f);
   q = fma(q, s, 2.26843463243900e-03f);
   q = fma(q, s, 4.89352518554385e-03f);
-  return abs(x) < 4e-4f ? x : p / q;
+  float r = abs(x) > 9.02f ? copySign(1.0f, x) : p / q;
+  return abs(x) < 4e-4f ? x : r;
 }
 
 /// Two ranges: an odd polynomial below 0.93, 1 - exp(polynomial) above

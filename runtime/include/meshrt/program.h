@@ -44,12 +44,12 @@ inline constexpr int kProgramVersion = 1;
 class Rank;
 
 struct MeshAxis {
-  std::string name;
+  std::string name = {};
   int size = 1;
 };
 
 struct Dim {
-  std::string name;
+  std::string name = {};
   int64_t size = 1;   ///< global, unpadded
   int64_t padded = 1; ///< global, a multiple of the product of the axes' sizes
   int64_t stride = 1; ///< of the local part, in elements
@@ -59,7 +59,7 @@ struct Dim {
 struct Tensor {
   ElementType type = ElementType::F32;
   int64_t offset = -1; ///< byte offset in the arena; -1: the step has no such value
-  std::vector<Dim> dims; ///< file order; none: a scalar, equal on every rank
+  std::vector<Dim> dims = {}; ///< file order; none: a scalar, equal on every rank
 };
 
 /// How the runtime makes the initial value. The element with linear index i
@@ -74,25 +74,25 @@ struct Initializer {
 /// A trainable parameter. `path` keys its random numbers and its checkpoint
 /// entry.
 struct Parameter {
-  std::string path;    ///< "gpt.block.attn.wq"
-  Tensor value;        ///< the master copy
-  Initializer init;
-  std::string group;   ///< optimizer group, for listings
+  std::string path = {};    ///< "gpt.block.attn.wq"
+  Tensor value = {};        ///< the master copy
+  Initializer init = {};
+  std::string group = {};   ///< optimizer group, for listings
 };
 
 /// A tensor the optimizer keeps for a parameter; saved as "path/name".
 struct OptimizerState {
-  std::string path; ///< of the parameter
-  std::string name; ///< "m", "v"
-  Tensor value;
+  std::string path = {}; ///< of the parameter
+  std::string name = {}; ///< "m", "v"
+  Tensor value = {};
   double init = 0;
 };
 
 /// An array the trainer fills before each run of a step. Its dims are
 /// [microDim?] [batchDim] [the rest]. Global row: micro * (batch / micros) + b.
 struct DataInput {
-  std::string name; ///< name in the `data` block, e.g. "targets"
-  Tensor value;
+  std::string name = {}; ///< name in the `data` block, e.g. "targets"
+  Tensor value = {};
   int shift = 0;    ///< text and token sources: element t holds token t + shift
 };
 
@@ -108,17 +108,17 @@ struct ScalarInput {
 /// the first output is the model's result. All others are metrics, logged by
 /// name.
 struct Output {
-  std::string name;
-  Tensor value;
+  std::string name = {};
+  Tensor value = {};
 };
 
 /// One entry point. `run` executes one rank's part and is called on all ranks
 /// at once.
 struct Step {
   void (*run)(Rank &) = nullptr;
-  std::vector<DataInput> data;
-  std::vector<ScalarInput> scalars;
-  std::vector<Output> outputs;
+  std::vector<DataInput> data = {};
+  std::vector<ScalarInput> scalars = {};
+  std::vector<Output> outputs = {};
 };
 
 /// Where training data come from, as the `data` block says. `--data` replaces
@@ -130,48 +130,48 @@ struct DataSource {
     Tokens,  ///< a llm.c or nanoGPT .bin file of token ids
     Tensors, ///< a safetensors file: one tensor per input, rows along batchDim
   } kind = None;
-  std::string file;
+  std::string file = {};
   std::string batchDim = "batch";
-  std::string microDim;  ///< name of the leading microbatch dim, if any
-  std::string timeDim;   ///< text and tokens: the dim along a sequence ("seq")
+  std::string microDim = {};  ///< name of the leading microbatch dim, if any
+  std::string timeDim = {};   ///< text and tokens: the dim along a sequence ("seq")
   int64_t vocab = 0;     ///< token ids must be below it; 0: unknown
 };
 
 /// `metric perplexity = exp(loss)`: derived from the mean evaluation loss.
 struct EvalMetric {
-  std::string name;
+  std::string name = {};
   double (*compute)(double loss);
 };
 
 /// A `dim` or constant fixed when the program was compiled. Listed so that
 /// `--set` can say so.
 struct CompiledConstant {
-  std::string name;
-  std::string value;
+  std::string name = {};
+  std::string value = {};
 };
 
 struct Program {
-  std::string name;   ///< the model's name, "gpt"
-  std::string source; ///< "examples/gpt/gpt.mesh"
-  std::vector<MeshAxis> mesh; ///< the last axis varies fastest over rank ids
+  std::string name = {};   ///< the model's name, "gpt"
+  std::string source = {}; ///< "examples/gpt/gpt.mesh"
+  std::vector<MeshAxis> mesh = {}; ///< the last axis varies fastest over rank ids
   int64_t arenaBytes = 0;     ///< per rank, everything included
 
-  std::vector<Parameter> parameters;
-  std::vector<OptimizerState> states;
-  DataSource data;
+  std::vector<Parameter> parameters = {};
+  std::vector<OptimizerState> states = {};
+  DataSource data = {};
 
   /// Runs once after parameters were initialized or loaded, before any step:
   /// makes what is derived from them (bf16 copies). May be null.
   void (*prepare)(Rank &) = nullptr;
-  Step trainStep;
-  Step evalStep;  ///< run == null: no `eval`
-  Step forward;   ///< run == null: nothing to generate from
+  Step trainStep = {};
+  Step evalStep = {};  ///< run == null: no `eval`
+  Step forward = {};   ///< run == null: nothing to generate from
 
   int64_t steps = 1000;  ///< default of --steps
   int64_t seed = 0;      ///< default of --seed
   int64_t itemsPerStep = 0; ///< tokens (or samples) per step, for "tokens/s"
-  std::vector<EvalMetric> metrics;
-  std::vector<CompiledConstant> constants;
+  std::vector<EvalMetric> metrics = {};
+  std::vector<CompiledConstant> constants = {};
 
   int rankCount() const {
     int count = 1;

@@ -40,8 +40,8 @@ struct Attend {
   int64_t dim = 0;      ///< of q and k
   int64_t valueDim = 0; ///< of v and o
   float scale = 1;
-  HeadStrides q, k, v, o;
-  HeadStrides lse;      ///< row stride included; usually {heads * queries, queries, 1}
+  HeadStrides q = {}, k = {}, v = {}, o = {};
+  HeadStrides lse = {};      ///< row stride included; usually {heads * queries, queries, 1}
   /// Global indices of the local element 0, for the mask.
   int64_t firstQuery = 0, firstKey = 0, firstBatch = 0, firstHead = 0;
 };
