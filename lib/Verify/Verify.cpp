@@ -26,16 +26,17 @@ public:
       : program(program), options(options), os(os), ranks(mtf::MeshAttr::of(program).numRanks()) {}
 
   LogicalResult run() {
-    return success(succeeded(checkGradients()) && succeeded(compareLevels("loss_grad", "gradients")) &&
+    return success(succeeded(checkGradients()) && succeeded(checkMicrobatches()) && succeeded(compareLevels("loss_grad", "gradients")) &&
                    succeeded(compareLevels("train_step", "training step")));
   }
 
 private:
   OwningOpRef<ModuleOp> lowered(Level level, StringRef function);
   LogicalResult checkGradients();
+  LogicalResult checkMicrobatches();
   LogicalResult compareLevels(StringRef function, StringRef what);
   FailureOr<Values> evaluate(ModuleOp module, StringRef function, ArrayRef<Tensor> arguments);
-  LogicalResult compare(const Values &expected, const Values &actual, func::FuncOp function, StringRef level);
+  LogicalResult compare(const Values &expected, const Values &actual, func::FuncOp function, const Twine &which);
 
   ModuleOp program;
   const VerifyOptions &options;
@@ -86,6 +87,31 @@ FailureOr<Values> Verifier::evaluate(ModuleOp module, StringRef name, ArrayRef<T
   return Values{std::move(*results), interpreter.taps()};
 }
 
+/// A step in microbatches must be the step on the whole batch.
+LogicalResult Verifier::checkMicrobatches() {
+  auto count = program->getAttrOfType<IntegerAttr>(mtf::kMicrobatches);
+  if (!count || count.getInt() == 1)
+    return success();
+  OwningOpRef<ModuleOp> module = lowered(Level::Grad, "train_step");
+  program->setAttr(mtf::kMicrobatches, IntegerAttr::get(count.getType(), 1));
+  OwningOpRef<ModuleOp> wholeModule = lowered(Level::Grad, "train_step");
+  program->setAttr(mtf::kMicrobatches, count);
+  auto step = module ? module->lookupSymbol<func::FuncOp>("train_step") : func::FuncOp();
+  auto wholeStep = wholeModule ? wholeModule->lookupSymbol<func::FuncOp>("train_step") : func::FuncOp();
+  if (!step || !wholeStep)
+    return failure(!module || !wholeModule);
+  FailureOr<Values> actual = evaluate(*module, "train_step", randomArguments(step, options.seed));
+  FailureOr<Values> expected = evaluate(*wholeModule, "train_step", randomArguments(wholeStep, options.seed));
+  if (failed(actual) || failed(expected))
+    return failure();
+  // Inside the loop values have other names and shapes.
+  expected->taps.clear();
+  if (failed(compare(*expected, *actual, wholeStep, "the step in microbatches")))
+    return failure();
+  os << count.getInt() << " microbatches: the step on the whole batch, " << expected->results.size() << " results agree\n";
+  return success();
+}
+
 LogicalResult Verifier::compareLevels(StringRef function, StringRef what) {
   OwningOpRef<ModuleOp> global = lowered(Level::Grad, function);
   if (!global)
@@ -102,7 +128,7 @@ LogicalResult Verifier::compareLevels(StringRef function, StringRef what) {
     if (!module)
       return failure();
     FailureOr<Values> actual = evaluate(*module, function, arguments);
-    if (failed(actual) || failed(compare(*expected, *actual, reference, name)))
+    if (failed(actual) || failed(compare(*expected, *actual, reference, "the " + name + " program")))
       return failure();
     os << name << " on " << ranks << (ranks == 1 ? " rank" : " ranks") << ": " << what << ", " << expected->results.size()
        << " results and " << expected->taps.size() << " values agree\n";
@@ -111,19 +137,19 @@ LogicalResult Verifier::compareLevels(StringRef function, StringRef what) {
 }
 
 /// Values first, in the order of their computation: the first that differs is where the mistake is.
-LogicalResult Verifier::compare(const Values &expected, const Values &actual, func::FuncOp function, StringRef level) {
+LogicalResult Verifier::compare(const Values &expected, const Values &actual, func::FuncOp function, const Twine &which) {
   for (const auto &[name, tap] : expected.taps) {
     auto it = actual.taps.find(name);
     if (it == actual.taps.end())
-      return emitError(tap.loc) << "the " << level << " program has no value '" << name << "'";
+      return emitError(tap.loc) << which << " has no value '" << name << "'";
     if (auto difference = firstDifference(tap.value, it->second.value, options.tolerance))
-      return emitError(tap.loc) << "value '" << name << "' of the " << level << " program differs at " << describe(*difference, tap.value);
+      return emitError(tap.loc) << "value '" << name << "' of " << which << " differs at " << describe(*difference, tap.value);
   }
   for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(expected.results, actual.results)))
     if (auto difference = firstDifference(std::get<0>(pair), std::get<1>(pair), options.tolerance)) {
       Location loc = function.front().getTerminator()->getOperand(i).getLoc();
-      return emitError(loc) << "result '" << resultName(function, i) << "' of @" << function.getName() << " in the " << level
-                            << " program differs at " << describe(*difference, std::get<0>(pair));
+      return emitError(loc) << "result '" << resultName(function, i) << "' of @" << function.getName() << " of " << which << " differs at "
+                            << describe(*difference, std::get<0>(pair));
     }
   return success();
 }

@@ -9,8 +9,12 @@ namespace meshc {
 /// `meshc FILE`: Compile.cpp.
 ExitCode compile(Session &session);
 
-/// Reads the input: a `.mesh` program to level 1, or IR of any level. Null after an error, which has been reported.
-mlir::OwningOpRef<mlir::ModuleOp> loadModule(Session &session);
+/// `meshc verify FILE`: VerifyCommand.cpp.
+ExitCode verify(Session &session);
+
+/// Reads the input: a `.mesh` program to level 1, with `sets` (`name=value`) after those of the command line, or IR of any level. Null
+/// after an error, which has been reported.
+mlir::OwningOpRef<mlir::ModuleOp> loadModule(Session &session, llvm::ArrayRef<std::string> sets = {});
 
 } // namespace meshc
 

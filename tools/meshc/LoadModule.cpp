@@ -6,7 +6,7 @@
 
 using namespace meshc;
 
-mlir::OwningOpRef<mlir::ModuleOp> meshc::loadModule(Session &session) {
+mlir::OwningOpRef<mlir::ModuleOp> meshc::loadModule(Session &session, llvm::ArrayRef<std::string> sets) {
   const std::string &input = session.options.input;
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
   if (!buffer) {

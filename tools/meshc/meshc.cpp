@@ -16,6 +16,8 @@ int main(int argc, char **argv) {
   switch (options->command) {
   case Command::Compile:
     return compile(session);
+  case Command::Verify:
+    return verify(session);
   }
   return kInternalError;
 }
