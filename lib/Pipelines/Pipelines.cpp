@@ -18,4 +18,10 @@ Level meshc::levelOf(mlir::ModuleOp module) {
   return level;
 }
 
-void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to) {}
+void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to) {
+  auto passesThrough = [&](Level level) { return from < level && level <= to; };
+  if (passesThrough(Level::Grad)) {
+    passes.addPass(mtf::createDifferentiate());
+    passes.addPass(mtf::createBuildTrainStep());
+  }
+}

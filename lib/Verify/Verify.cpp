@@ -35,7 +35,7 @@ private:
   LogicalResult checkGradients();
   LogicalResult checkMicrobatches();
   LogicalResult compareLevels(StringRef function, StringRef what);
-  FailureOr<Values> evaluate(ModuleOp module, StringRef function, ArrayRef<Tensor> arguments);
+  FailureOr<Values> evaluate(ModuleOp module, StringRef function, ArrayRef<Tensor> arguments, Mode mode = Mode::Global);
   LogicalResult compare(const Values &expected, const Values &actual, func::FuncOp function, const Twine &which);
 
   ModuleOp program;
@@ -76,11 +76,11 @@ LogicalResult Verifier::checkGradients() {
   return success();
 }
 
-FailureOr<Values> Verifier::evaluate(ModuleOp module, StringRef name, ArrayRef<Tensor> arguments) {
+FailureOr<Values> Verifier::evaluate(ModuleOp module, StringRef name, ArrayRef<Tensor> arguments, Mode mode) {
   auto function = module.lookupSymbol<func::FuncOp>(name);
   if (!function)
     return module.emitError() << "function '" << name << "' is lost on the way";
-  Interpreter interpreter(module, Interpreter::modeOf(function));
+  Interpreter interpreter(module, mode);
   auto results = interpreter.call(function, arguments);
   if (failed(results))
     return failure();
@@ -127,7 +127,7 @@ LogicalResult Verifier::compareLevels(StringRef function, StringRef what) {
     OwningOpRef<ModuleOp> module = lowered(level, function);
     if (!module)
       return failure();
-    FailureOr<Values> actual = evaluate(*module, function, arguments);
+    FailureOr<Values> actual = evaluate(*module, function, arguments, Mode::VirtualRanks);
     if (failed(actual) || failed(compare(*expected, *actual, reference, "the " + name + " program")))
       return failure();
     os << name << " on " << ranks << (ranks == 1 ? " rank" : " ranks") << ": " << what << ", " << expected->results.size()
