@@ -34,6 +34,7 @@ namespace {
 #define EMBED 768
 #define HEADS 12
 #define LAYERS 12
+#define WARMUP 700
 #endif
 
 // mesh pod[data, model]                                          gpt.mesh:9
@@ -42,7 +43,7 @@ constexpr Axes kDataAxis{0}, kModelAxis{1};
 // Global sizes.
 constexpr int64_t kBatch = BATCH, kSeq = SEQ, kVocab = VOCAB, kEmbed = EMBED,
                   kHeads = HEADS, kHead = kEmbed / kHeads, kFf = 4 * kEmbed,
-                  kLayers = LAYERS;
+                  kLayers = LAYERS, kWarmup = WARMUP;
 constexpr int64_t kVocabPadded = (kVocab + MODEL - 1) / MODEL * MODEL;
 
 // Local sizes.
@@ -297,9 +298,9 @@ float sumRows(const float *rowLoss) {
 
 // schedule = cosine(6e-4, warmup = 700, floor = 6e-5)           gpt.mesh:46
 float schedule(int32_t step, int32_t totalSteps) {
-  if (step < 700)
-    return 6e-4f * (step + 1) / 700.0f;
-  float progress = float(step - 700) / float(std::max(1, totalSteps - 700));
+  if (step < kWarmup)
+    return 6e-4f * (step + 1) / kWarmup;
+  float progress = float(step - kWarmup) / float(std::max<int64_t>(1, totalSteps - kWarmup));
   return 6e-5f + 0.5f * (6e-4f - 6e-5f) *
                      (1.0f + math::cos(3.14159265f * std::min(1.0f, progress)));
 }
@@ -335,7 +336,7 @@ void adamw(Rank &rank, int64_t offset, int64_t count, float weightDecay,
 constexpr HeadStrides kHeadsOf{kSeq * kHeadCols, kHead, kHeadCols};
 constexpr Attend kAttend{.batch = kLocalBatch, .heads = kLocalHeads, .kvHeads = kLocalHeads,
                          .queries = kSeq, .keys = kSeq, .dim = kHead, .valueDim = kHead,
-                         .scale = kHead == 64 ? 0.125f : 0.17677670f,
+                         .scale = kHead == 64 ? 0.125f : 0.35355339f, // 1 / sqrt(head)
                          .q = kHeadsOf, .k = kHeadsOf, .v = kHeadsOf, .o = kHeadsOf,
                          .lse = {kLocalHeads * kSeq, kSeq, 1}};
 

@@ -44,11 +44,11 @@ static void train(const Program &program, const CommandLine &line) {
   if (state.step >= line.steps)
     throw userError("'{}' is at step {} already; give a larger --steps than {}",
                     line.load, state.step, line.steps);
+  JsonLog log(root ? line.log : "");
   if (root)
     fmt::print("{}: {}, arena {} MiB per rank\n", program.name,
                session.device().describe(), program.arenaBytes >> 20);
   std::fflush(stdout);
-  JsonLog log(root ? line.log : "");
   bool isText = program.data.kind == DataSource::Text ||
                 program.data.kind == DataSource::Tokens;
   Progress progress(state.step, line.steps, program.itemsPerStep,
