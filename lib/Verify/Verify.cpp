@@ -67,6 +67,8 @@ LogicalResult Verifier::checkGradients() {
     return success(); // A program without training has nothing to differentiate.
   GradientCheck check;
   check.seed = options.seed;
+  check.samples = options.samples;
+  check.directions = options.directions;
   check.tolerance = options.gradientTolerance;
   std::string lines;
   llvm::raw_string_ostream log(lines);

@@ -28,7 +28,9 @@ private:
   void chooseDims();
   void chooseMeshAndLayout(ModuleOp module);
   NamedTensorType randomType(Type element, int64_t maxDims);
-  void makeFunction(ModuleOp module);
+  void makeLoss(ModuleOp module);
+  void makeWeight(func::FuncOp loss);
+  void makeUpdate(StringRef path, NamedTensorType type);
 
   /// Adds `value` to the pool, tapped; too large ones are dropped.
   void keep(Value value);
@@ -101,6 +103,8 @@ void Generator::chooseMeshAndLayout(ModuleOp module) {
   module->setAttr(kDimOrder, b.getArrayAttr(order));
   module->setAttr(kMicrobatches, b.getI64IntegerAttr(1));
   module->setAttr(kPrecision, name("f32"));
+  if (chance(50))
+    module->setAttr(kClip, b.getF64FloatAttr(0.5));
 }
 
 NamedTensorType Generator::randomType(Type element, int64_t maxDims) {
@@ -336,7 +340,40 @@ void Generator::step(bool insideLoop) {
     loop();
 }
 
-void Generator::makeFunction(ModuleOp module) {
+/// The denominator: positive, from the data alone.
+void Generator::makeWeight(func::FuncOp loss) {
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Type> types;
+  SmallVector<Attribute> data;
+  for (unsigned i = 0; i < loss.getNumArguments(); ++i)
+    if (Attribute name = loss.getArgAttr(i, kData)) {
+      types.push_back(loss.getArgumentTypes()[i]);
+      data.push_back(name);
+    }
+  auto scalar = NamedTensorType::get({}, f32);
+  auto weight = func::FuncOp::create(b, "weight", b.getFunctionType(types, {scalar}));
+  for (auto [i, name] : llvm::enumerate(data))
+    weight.setArgAttr(i, kData, name);
+  b.setInsertionPointToStart(weight.addEntryBlock());
+  Value x = SigmoidOp::create(b, weight.getArgument(0));
+  Names all;
+  for (DimAttr dim : tensorType(x).getDims())
+    all.push_back(dim.getName());
+  func::ReturnOp::create(b, all.empty() ? x : ReduceOp::create(b, ReductionKind::Sum, x, all).getResult());
+}
+
+/// Gradient descent with momentum.
+void Generator::makeUpdate(StringRef path, NamedTensorType type) {
+  OpBuilder::InsertionGuard guard(b);
+  auto i32 = NamedTensorType::get({}, b.getI32Type());
+  auto update = func::FuncOp::create(b, ("update." + path).str(), b.getFunctionType({type, type, type, i32, i32}, {type, type}));
+  b.setInsertionPointToStart(update.addEntryBlock());
+  Value momentum = AddOp::create(b, MulOp::create(b, update.getArgument(2), constant(0.9)), update.getArgument(1));
+  Value value = SubOp::create(b, update.getArgument(0), MulOp::create(b, momentum, constant(0.1)));
+  func::ReturnOp::create(b, ValueRange{value, momentum});
+}
+
+void Generator::makeLoss(ModuleOp module) {
   MLIRContext *context = b.getContext();
   auto scalar = NamedTensorType::get({}, f32), scalarInt = NamedTensorType::get({}, b.getI32Type());
   SmallVector<Type> types;
@@ -351,7 +388,9 @@ void Generator::makeFunction(ModuleOp module) {
       order.push_back(dim.getName());
     attrs.push_back(b.getNamedAttr(kParam, FlatSymbolRefAttr::get(context, path)));
     ParamOp::create(b, path, type, b.getArrayAttr(order), InitAttr::get(context, InitKind::Normal, b.getF64FloatAttr(0.02)),
-                    b.getArrayAttr({}), b.getArrayAttr({}), true, "default", FlatSymbolRefAttr(), b.getArrayAttr({}));
+                    b.getArrayAttr({}), b.getArrayAttr({}), true, "default", FlatSymbolRefAttr::get(context, "update." + path),
+                    b.getArrayAttr({name("m")}));
+    makeUpdate(path, type);
   }
   for (int64_t i = 0; i < floats + ints; ++i) {
     types.push_back(randomType(i < floats ? f32 : Type(b.getI32Type()), i < floats ? 3 : 2));
@@ -386,6 +425,8 @@ void Generator::makeFunction(ModuleOp module) {
     loss = AddOp::create(b, loss, all.empty() ? term : ReduceOp::create(b, ReductionKind::Sum, term, all));
   }
   func::ReturnOp::create(b, loss);
+  b.setInsertionPointAfter(function);
+  makeWeight(function);
 }
 
 OwningOpRef<ModuleOp> Generator::module() {
@@ -393,7 +434,7 @@ OwningOpRef<ModuleOp> Generator::module() {
   b.setInsertionPointToStart(module->getBody());
   chooseDims();
   chooseMeshAndLayout(*module);
-  makeFunction(*module);
+  makeLoss(*module);
   return module;
 }
 

@@ -33,6 +33,8 @@ struct VerifyOptions {
   double tolerance = 1e-10;
   /// Largest difference between a gradient and finite differences, relative to the parameter's largest gradient.
   double gradientTolerance = 1e-6;
+  /// Elements and directions of each parameter that are compared with finite differences.
+  int64_t samples = 12, directions = 2;
   /// Keep the program's sizes.
   bool keepSizes = false;
 };
