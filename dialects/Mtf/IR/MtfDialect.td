@@ -34,6 +34,7 @@ def Mtf_Dialect : Dialect {
     Attributes of function arguments and results: `mtf.param` (symbol of an `mtf.param`), `mtf.state` ([symbol, name]),
     `mtf.data` (name of a data input), `mtf.input` (`seed`, `step`, `total_steps`, `cotangent`), `mtf.result` (name of a result).
   }];
+  let hasCanonicalizer = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
