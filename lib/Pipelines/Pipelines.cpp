@@ -1,6 +1,7 @@
 //===- Pipelines.cpp - the passes from level to level -------------------------===//
 #include "meshc/Pipelines/Pipelines.h"
 #include "Mtf/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace meshc;
 
@@ -18,10 +19,18 @@ Level meshc::levelOf(mlir::ModuleOp module) {
   return level;
 }
 
+/// The training step, simplified.
+static void addGradPasses(mlir::OpPassManager &passes) {
+  passes.addPass(mtf::createDifferentiate());
+  passes.addPass(mtf::createBuildTrainStep());
+  passes.addPass(mtf::createMixedPrecision());
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(mlir::createCanonicalizerPass());
+}
+
 void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to) {
   auto passesThrough = [&](Level level) { return from < level && level <= to; };
-  if (passesThrough(Level::Grad)) {
-    passes.addPass(mtf::createDifferentiate());
-    passes.addPass(mtf::createBuildTrainStep());
-  }
+  if (passesThrough(Level::Grad))
+    addGradPasses(passes);
 }

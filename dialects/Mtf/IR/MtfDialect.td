@@ -33,6 +33,8 @@ def Mtf_Dialect : Dialect {
 
     Attributes of function arguments and results: `mtf.param` (symbol of an `mtf.param`), `mtf.state` ([symbol, name]),
     `mtf.data` (name of a data input), `mtf.input` (`seed`, `step`, `total_steps`, `cotangent`), `mtf.result` (name of a result).
+
+    `mtf.pinned_type` on an op, an argument or an `mtf.param` says that the user wrote the element type: no pass changes it.
   }];
   let hasCanonicalizer = 1;
   let useDefaultTypePrinterParser = 1;

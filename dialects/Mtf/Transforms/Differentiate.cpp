@@ -176,8 +176,13 @@ LogicalResult Backpropagation::visit(Operation *op, ArrayRef<Value> resultCotang
   if (failed(differentiable.buildGradient(builder, resultCotangents, needed, grads)))
     return failure();
   // The new ops carry the forward op's location, and with it the name of its result, which is not theirs.
-  for (auto it = before ? std::next(before->getIterator()) : builder.getBlock()->begin(); it != builder.getInsertionPoint(); ++it)
+  // A type that the user pinned holds for the derivative, too.
+  Attribute pinned = op->getAttr(kPinnedType);
+  for (auto it = before ? std::next(before->getIterator()) : builder.getBlock()->begin(); it != builder.getInsertionPoint(); ++it) {
     it->setLoc(withoutName(it->getLoc()));
+    if (pinned)
+      it->setAttr(kPinnedType, pinned);
+  }
   for (auto [operand, isNeeded, grad] : llvm::zip(op->getOperands(), needed, grads)) {
     if (!isNeeded || !grad)
       continue;

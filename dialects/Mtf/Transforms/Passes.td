@@ -23,4 +23,13 @@ def BuildTrainStep : Pass<"mtf-build-train-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::meshc::mtf::MtfDialect"];
 }
 
+def MixedPrecision : Pass<"mtf-mixed-precision", "::mlir::ModuleOp"> {
+  let summary = "round the operands of products to bf16 where the module's precision is bf16";
+  let description = [{
+    Products have f32 results; parameters stay f32 and are rounded once per call, outside of loops; residuals that only products use are
+    kept in bf16; what the user pinned keeps its type.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::meshc::mtf::MtfDialect"];
+}
+
 #endif
