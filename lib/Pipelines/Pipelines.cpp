@@ -1,6 +1,7 @@
 //===- Pipelines.cpp - the passes from level to level -------------------------===//
 #include "meshc/Pipelines/Pipelines.h"
 #include "Mtf/Transforms/Passes.h"
+#include "Spmd/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace meshc;
@@ -29,8 +30,34 @@ static void addGradPasses(mlir::OpPassManager &passes) {
   passes.addPass(mlir::createCanonicalizerPass());
 }
 
+/// Shardings in the types. Functions that only the training step needed are gone by now.
+void meshc::buildShardedPipeline(mlir::OpPassManager &passes, const ShardedOptions &options) {
+  passes.addPass(mtf::createPropagateSharding({.explain = options.explain}));
+  passes.addPass(mtf::createInsertReshards());
+  passes.addPass(mtf::createExpandSplitDims());
+  passes.addPass(mtf::createFillPadding());
+  passes.addPass(mlir::createCSEPass());
+}
+
+/// One rank's program; verified after every pass.
+void meshc::buildSpmdPipeline(mlir::OpPassManager &passes, const SpmdOptions &) {
+  passes.addPass(mtf::createPartition());
+  passes.addPass(spmd::createVerifySpmd());
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(spmd::createVerifySpmd());
+}
+
+void meshc::registerPipelines() {
+  mlir::PassPipelineRegistration<ShardedOptions>("meshc-sharded", "from the global program to shardings in every type", buildShardedPipeline);
+  mlir::PassPipelineRegistration<SpmdOptions>("meshc-spmd", "from shardings to one rank's program with collectives", buildSpmdPipeline);
+}
+
 void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to) {
   auto passesThrough = [&](Level level) { return from < level && level <= to; };
   if (passesThrough(Level::Grad))
     addGradPasses(passes);
+  if (passesThrough(Level::Sharded))
+    buildShardedPipeline(passes);
+  if (passesThrough(Level::Spmd))
+    buildSpmdPipeline(passes);
 }

@@ -4,6 +4,7 @@
 #include "Rt/IR/Rt.h"
 #include "Spmd/IR/Spmd.h"
 #include "Spmd/Transforms/Passes.h"
+#include "meshc/Pipelines/Pipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,5 +19,6 @@ int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   meshc::mtf::registerMtfPasses();
+  meshc::registerPipelines();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "meshc pass driver\n", registry));
 }

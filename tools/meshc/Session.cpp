@@ -1,6 +1,7 @@
 //===- Session.cpp - one run of meshc -----------------------------------------===//
 #include "Session.h"
 #include "Mtf/IR/Mtf.h"
+#include "Spmd/IR/Spmd.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -44,7 +45,8 @@ Session::Session(int argc, char **argv, const Options &options)
   llvm::sys::AddSignalHandler(reportCrash, &commandLine);
 
   mlir::DialectRegistry registry;
-  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mtf::MtfDialect>();
+  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mtf::MtfDialect,
+                  spmd::SpmdDialect>();
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
   // One module, short passes: threads cost more than they give.

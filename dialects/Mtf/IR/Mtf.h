@@ -52,7 +52,8 @@ inline constexpr llvm::StringLiteral kMesh = "mtf.mesh", kDimOrder = "mtf.dim_or
                                      kMicrobatches = "mtf.microbatches", kPrecision = "mtf.precision",
                                      kClip = "mtf.clip", kSteps = "mtf.steps", kBatchDim = "mtf.batch_dim",
                                      kParam = "mtf.param", kState = "mtf.state", kData = "mtf.data",
-                                     kInput = "mtf.input", kResult = "mtf.result", kPinnedType = "mtf.pinned_type";
+                                     kInput = "mtf.input", kResult = "mtf.result", kPinnedType = "mtf.pinned_type",
+                                     kSharding = "mtf.sharding", kWhy = "mtf.why";
 
 /// Names of the module's attributes that only the trainer of the emitted program reads.
 inline constexpr llvm::StringLiteral kName = "mtf.name", kSource = "mtf.source", kDataSource = "mtf.data_source",

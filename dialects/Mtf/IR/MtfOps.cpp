@@ -300,6 +300,12 @@ void RepeatOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setN
     setName(region.front().getArgument(0), "i");
 }
 
+/// A value may stand for a carry that claims less about its padding.
+static bool fitsCarry(Type value, Type carry) {
+  auto from = cast<NamedTensorType>(value), to = cast<NamedTensorType>(carry);
+  return from == to || from.withPadding(Padding::Undefined) == to;
+}
+
 /// - sliced inputs have the loop's dim with the loop's size, not split
 /// - the body takes an i32 scalar, the carries and the slices
 LogicalResult RepeatOp::verify() {
@@ -320,8 +326,8 @@ LogicalResult RepeatOp::verify() {
     if (failed(checkStacked(result)))
       return failure();
   SmallVector<Type> expected = {NamedTensorType::get({}, IntegerType::get(getContext(), 32))};
-  for (Value init : getInits())
-    expected.push_back(init.getType());
+  for (Value result : carryResults())
+    expected.push_back(result.getType());
   for (Value input : getScanned())
     expected.push_back(tensorType(input).without({getDimAttr()}));
   if (bodyBlock()->getNumArguments() != expected.size())
@@ -330,7 +336,7 @@ LogicalResult RepeatOp::verify() {
     if (argument.getType() != expected[i])
       return emitOpError() << "argument " << i << " of the body should be " << expected[i] << ", got: " << argument.getType();
   for (auto [init, result] : llvm::zip(getInits(), carryResults()))
-    if (init.getType() != result.getType())
+    if (!fitsCarry(init.getType(), result.getType()))
       return emitOpError() << "carry starts as " << init.getType() << " and ends as " << result.getType();
   return success();
 }
@@ -340,9 +346,9 @@ LogicalResult RepeatOp::verifyRegions() {
   if (next.getCarries().size() != numCarries() || next.getStacked().size() != numStacked())
     return next.emitOpError() << "should give " << numCarries() << " carries and " << numStacked() << " stacked values, got: "
                               << next.getCarries().size() << " and " << next.getStacked().size();
-  for (auto [carry, init] : llvm::zip(next.getCarries(), getInits()))
-    if (carry.getType() != init.getType())
-      return next.emitOpError() << "carry should be " << init.getType() << ", got: " << carry.getType();
+  for (auto [carry, result] : llvm::zip(next.getCarries(), carryResults()))
+    if (!fitsCarry(carry.getType(), result.getType()))
+      return next.emitOpError() << "carry should be " << result.getType() << ", got: " << carry.getType();
   for (auto [value, result] : llvm::zip(next.getStacked(), stackedResults()))
     if (value.getType() != tensorType(result).without({getDimAttr()}))
       return next.emitOpError() << "stacked value " << value.getType() << " does not fit the result " << result.getType();

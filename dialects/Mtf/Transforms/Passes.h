@@ -3,6 +3,7 @@
 #define MTF_TRANSFORMS_PASSES_H
 
 #include "Mtf/IR/Mtf.h"
+#include "Spmd/IR/Spmd.h"
 #include "mlir/Pass/Pass.h"
 
 namespace meshc::mtf {

@@ -32,4 +32,31 @@ def MixedPrecision : Pass<"mtf-mixed-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::meshc::mtf::MtfDialect"];
 }
 
+def PropagateSharding : Pass<"mtf-propagate-sharding", "::mlir::ModuleOp"> {
+  let summary = "decide the sharding of every value from the layout";
+  let description = [{
+    Pins, then the rules of `mtf.layout` in order, then inference through ops to a fixed point, then the place of each reduction of
+    partial values by minimum cut, then padded sizes. The decisions are attributes (`mtf.sharding`); the program stays global.
+    A rule that matches nothing is a warning, a pin that cannot hold an error.
+  }];
+  let options = [Option<"explain", "explain", "bool", "false", "attach the reasons for each sharding as `mtf.why`">];
+}
+
+def InsertReshards : Pass<"mtf-insert-reshards", "::mlir::ModuleOp"> {
+  let summary = "put the decided shardings into the types, with an mtf.reshard at every difference";
+}
+
+def ExpandSplitDims : Pass<"mtf-expand-split-dims", "::mlir::ModuleOp"> {
+  let summary = "rewrite softmax and logsumexp over a split dimension into local reductions and reshards";
+}
+
+def Partition : Pass<"mtf-partition", "::mlir::ModuleOp"> {
+  let summary = "turn each mtf.reshard into the cheapest sequence of collectives";
+  let dependentDialects = ["::meshc::spmd::SpmdDialect"];
+}
+
+def FillPadding : Pass<"mtf-fill-padding", "::mlir::ModuleOp"> {
+  let summary = "find what the padding of values holds, and fill it where it would reach a sum";
+}
+
 #endif

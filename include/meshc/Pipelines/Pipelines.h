@@ -12,6 +12,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
 
 namespace meshc {
 
@@ -19,6 +21,19 @@ enum class Level { Mtf, Grad, Sharded, Spmd, Rt };
 
 /// The level of a module, by the ops in it.
 Level levelOf(mlir::ModuleOp module);
+
+struct ShardedOptions : mlir::PassPipelineOptions<ShardedOptions> {
+  Option<bool> explain{*this, "explain", llvm::cl::desc("attach the reasons for each sharding"), llvm::cl::init(false)};
+};
+void buildShardedPipeline(mlir::OpPassManager &passes, const ShardedOptions &options = {});
+
+struct SpmdOptions : mlir::PassPipelineOptions<SpmdOptions> {
+  Option<bool> optimizeCollectives{*this, "optimize-collectives", llvm::cl::desc("join collectives where that moves less"), llvm::cl::init(true)};
+};
+void buildSpmdPipeline(mlir::OpPassManager &passes, const SpmdOptions &options = {});
+
+/// Makes the pipelines `meshc-sharded` and `meshc-spmd` known to meshc-opt.
+void registerPipelines();
 
 /// Adds the passes that take a module of level `from` to level `to`, in order. None if it is there already.
 void addPasses(mlir::OpPassManager &passes, Level from, Level to);

@@ -1,0 +1,192 @@
+//===- ShardingRules.cpp - the layout's rules on a function's values -------===//
+#include "ShardingRules.h"
+#include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace meshc::mtf;
+
+std::string meshc::mtf::describePlace(Location loc) {
+  if (auto place = loc->findInstanceOf<FileLineColLoc>())
+    return (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" + Twine(place.getColumn())).str();
+  return "";
+}
+
+/// The rule as the user wrote it: `heads, ff -> model`.
+static std::string describeRule(RuleAttr rule) {
+  auto join = [](ArrayRef<StringAttr> names) {
+    return llvm::join(llvm::map_range(names, [](StringAttr name) { return name.str(); }), ", ");
+  };
+  std::string text;
+  switch (rule.getScope()) {
+  case RuleScope::StateOptimizer: text = "state(optimizer)"; break;
+  case RuleScope::StateGradients: text = "state(gradients)"; break;
+  case RuleScope::StateParams:    text = "state(params)"; break;
+  case RuleScope::Values:         text = join(rule.getDims()) + " in values"; break;
+  case RuleScope::Params:         text = join(rule.getDims()) + " in params"; break;
+  case RuleScope::All:
+  case RuleScope::Pin:            text = join(rule.getDims()); break;
+  }
+  if (!rule.getPath().empty())
+    text = "\"" + rule.getPath().str() + "\": " + text;
+  return text + " -> " + (rule.getAxes().empty() ? "none" : join(rule.getAxes()));
+}
+
+static std::string describeDecision(StringAttr dim, StringAttr axis, RuleAttr rule) {
+  std::string place = describePlace(rule.getLoc());
+  return (dim.getValue() + ": " + axis.getValue() + (rule.getScope() == RuleScope::Pin ? " by pin '" : " by rule '") + describeRule(rule) + "'" +
+          (place.empty() ? "" : " (" + place + ")"))
+      .str();
+}
+
+FailureOr<ShardingRules> ShardingRules::create(ModuleOp module, const Mesh &mesh, const llvm::SmallDenseSet<StringAttr> &loopDims) {
+  ShardingRules result;
+  result.module = module;
+  auto layout = module->getAttrOfType<LayoutAttr>(kLayout);
+  if (!layout)
+    return result;
+  bool sound = true;
+  for (RuleAttr rule : layout.getRules()) {
+    Location loc = rule.getLoc();
+    for (StringAttr axis : rule.getAxes()) {
+      if (!mesh.getAttr().hasAxis(axis)) {
+        emitError(loc) << "rule '" << describeRule(rule) << "' names mesh axis '" << axis.getValue() << "', which mesh '"
+                       << mesh.getAttr().getName().getValue() << "' lacks";
+        sound = false;
+      }
+      for (StringAttr dim : rule.getDims())
+        if (loopDims.contains(dim) && mesh.find(axis)) {
+          emitError(loc) << "rule '" << describeRule(rule) << "' splits dimension '" << dim.getValue()
+                         << "', over which a 'repeat' runs: its iterations follow one another, so it stays whole on every rank";
+          sound = false;
+        }
+    }
+    if (rule.getScope() == RuleScope::StateGradients || rule.getScope() == RuleScope::StateParams) {
+      emitError(loc) << "rule '" << describeRule(rule) << "': only 'state(optimizer)' can be split so far";
+      sound = false;
+    }
+    if (!rule.getPath().empty()) {
+      llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(rule.getPath());
+      if (!glob) {
+        emitError(loc) << "'" << rule.getPath().getValue() << "' is no pattern of paths: " << llvm::toString(glob.takeError());
+        sound = false;
+      }
+    }
+    result.rules.push_back(rule);
+  }
+  result.matched.resize(result.rules.size());
+  if (!sound)
+    return failure();
+  return result;
+}
+
+bool ShardingRules::concerns(const RuleAttr &rule, const Variable &variable) const {
+  bool isParam = variable.kind == Variable::Param || variable.paramLike;
+  switch (rule.getScope()) {
+  case RuleScope::Values:         if (isParam || variable.kind == Variable::State) return false; break;
+  case RuleScope::Params:         if (!isParam) return false; break;
+  case RuleScope::StateOptimizer: if (variable.kind != Variable::State) return false; break;
+  case RuleScope::StateGradients:
+  case RuleScope::StateParams:    return false;
+  case RuleScope::Pin:
+  case RuleScope::All:            break;
+  }
+  if (rule.getPath().empty())
+    return true;
+  llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(rule.getPath());
+  return glob && glob->match(variable.path);
+}
+
+bool ShardingRules::hasRule(const Variable &variable, StringAttr dim) const {
+  return llvm::any_of(rules, [&](RuleAttr rule) { return llvm::is_contained(rule.getDims(), dim) && concerns(rule, variable); });
+}
+
+LogicalResult ShardingRules::applyPins(ShardingGraph &graph, Variable &variable) {
+  for (auto [i, rule] : llvm::enumerate(rules)) {
+    if (rule.getScope() != RuleScope::Pin || !concerns(rule, variable))
+      continue;
+    for (StringAttr name : rule.getDims()) {
+      DimSplit *dim = variable.find(name);
+      if (!dim)
+        continue;
+      matched.set(i);
+      dim->closed = true;
+      for (StringAttr axisName : rule.getAxes()) {
+        std::optional<Axis> axis = graph.mesh.find(axisName);
+        if (!axis)
+          continue;
+        if (variable.used() & bit(*axis)) {
+          InFlightDiagnostic diag = emitError(rule.getLoc())
+                                    << "pin '" << describeRule(rule) << "' cannot hold: mesh axis '" << axisName.getValue()
+                                    << "' splits another dimension of '" << variable.path << "' already";
+          diag.attachNote(variable.example.getLoc()) << "the tensor is " << variable.example.getType();
+          for (const std::string &reason : variable.reasons)
+            diag.attachNote() << reason;
+          return failure();
+        }
+        variable.append(*dim, *axis, kPinned, describeDecision(name, axisName, rule));
+      }
+    }
+  }
+  return success();
+}
+
+void ShardingRules::applyState(ShardingGraph &graph, Variable &variable, unsigned index) {
+  RuleAttr rule = rules[index];
+  for (StringAttr axisName : rule.getAxes()) {
+    std::optional<Axis> axis = graph.mesh.find(axisName);
+    if (!axis || (variable.used() & bit(*axis)))
+      continue;
+    DimSplit *best = nullptr;
+    double bestPadding = 0;
+    int64_t bestSize = 0;
+    for (DimSplit &dim : variable.dims) {
+      if (graph.loopDims.contains(dim.name) || dim.closed)
+        continue;
+      int64_t size = tensorType(variable.example).dimSize(dim.name), shards = graph.mesh.shards(dim.axes) * graph.mesh.size(*axis);
+      double padding = static_cast<double>(llvm::alignTo(size, shards)) / size;
+      // Dims are in the order of their names, so the first of equal ones stays.
+      if (!best || padding < bestPadding || (padding == bestPadding && size > bestSize))
+        best = &dim, bestPadding = padding, bestSize = size;
+    }
+    if (best)
+      variable.append(*best, *axis, index, describeDecision(best->name, axisName, rule));
+  }
+}
+
+LogicalResult ShardingRules::apply(ShardingGraph &graph) {
+  for (Variable &variable : graph.variables)
+    if (failed(applyPins(graph, variable)))
+      return failure();
+  for (auto [i, rule] : llvm::enumerate(rules)) {
+    if (rule.getScope() == RuleScope::Pin)
+      continue;
+    for (Variable &variable : graph.variables) {
+      if (!concerns(rule, variable))
+        continue;
+      if (rule.getScope() == RuleScope::StateOptimizer) {
+        matched.set(i);
+        applyState(graph, variable, i);
+        continue;
+      }
+      for (StringAttr name : rule.getDims()) {
+        DimSplit *dim = variable.find(name);
+        if (!dim)
+          continue;
+        matched.set(i);
+        if (dim->closed)
+          continue;
+        for (StringAttr axisName : rule.getAxes())
+          if (std::optional<Axis> axis = graph.mesh.find(axisName); axis && !(variable.used() & bit(*axis)))
+            variable.append(*dim, *axis, i, describeDecision(name, axisName, rule));
+      }
+    }
+  }
+  return success();
+}
+
+void ShardingRules::reportUnmatched() const {
+  for (auto [i, rule] : llvm::enumerate(rules))
+    if (!matched.test(i))
+      emitWarning(rule.getLoc()) << "layout rule '" << describeRule(rule) << "' matches no tensor";
+}
