@@ -1,6 +1,6 @@
 //===- KernelsTest.cpp - Skeletons and library kernels --------------------===//
 #include "meshrt/cuda/kernels.h"
-#include "meshrt/cuda/reduce.h"
+#include "meshrt/cuda/teams.h"
 #include "meshrt/math.h"
 
 #include "OneRank.h"
@@ -43,56 +43,74 @@ TEST_F(Kernels, RowsByWarpAndByBlock) {
   }
 }
 
-struct ColumnSum {
-  const float *x;
-  float *out;
-  int64_t cols;
-  __device__ float operator()(int64_t row, int64_t col) const { return x[row * cols + col]; }
-  __device__ void finish(int64_t col, float sum) const { out[col] += sum; }
-};
+/// sums (cols) += sum, largest (cols) = max over the rows of x (rows, cols).
+__global__ void columns_kernel(float *sums, float *largest, const float *x,
+                               int64_t rows, int64_t cols) {
+  Column team(cols);
+  const int64_t c = team.index();
+  float sum = 0;
+  team.each(rows, [&](int64_t r) { sum += x[r * cols + c]; });
+  sum = team.sum(sum);
+  float top = team.max(rows, [&](int64_t r) { return x[r * cols + c]; });
+  if (team.leads()) {
+    sums[c] += sum;
+    largest[c] = top;
+  }
+}
 
-TEST_F(Kernels, ColumnsOverSeveralChunks) {
+TEST_F(Kernels, Columns) {
   for (int64_t rows : {0, 1, 600}) {
     const int64_t cols = 45;
-    std::vector<float> x = normal(rows * cols), out(cols, 100);
-    reduceColumns<Sum>(rank(), rows, cols, 0.0f, ColumnSum{x.data(), out.data(), cols});
+    std::vector<float> x = normal(rows * cols), sums(cols, 100), largest(cols);
+    launch(rank(), columnShape(cols), columns_kernel, sums.data(), largest.data(), x.data(), rows,
+           cols);
     for (int64_t c = 0; c < cols; ++c) {
       double sum = 100;
-      for (int64_t r = 0; r < rows; ++r)
+      float top = -INFINITY;
+      for (int64_t r = 0; r < rows; ++r) {
         sum += x[r * cols + c];
-      ASSERT_NEAR(out[c], sum, 1e-4) << rows;
+        top = std::max(top, x[r * cols + c]);
+      }
+      ASSERT_NEAR(sums[c], sum, 1e-4) << rows;
+      ASSERT_EQ(largest[c], top);
     }
   }
 }
 
-struct Largest {
-  const float *x;
-  float *out;
-  __device__ float operator()(int64_t i) const { return x[i]; }
-  __device__ void finish(float value) const { *out = value; }
-};
-struct SquareSum {
-  const float *x;
-  double *out;
-  __device__ double operator()(int64_t i) const { return double(x[i]) * x[i]; }
-  __device__ void finish(double value) const { *out = value; }
-};
+__global__ void grid_kernel(double *squares, float *largest, int *launches, const float *x,
+                            int64_t n, Reduction reduction) {
+  Grid team;
+  double sum = 0;
+  float top = Max::identity<float>();
+  team.each(n, [&](int64_t i) {
+    sum += double(x[i]) * x[i];
+    top = Max()(top, x[i]);
+  });
+  if (!team.reduce(reduction, by<Sum>(sum), by<Max>(top)))
+    return;
+  if (team.leads()) {
+    *squares = sum;
+    *largest = top;
+    *launches += 1;
+  }
+}
 
-TEST_F(Kernels, FullReductions) {
-  for (int64_t n : {1, 1000, 300000}) {
+TEST_F(Kernels, WholeGridReducesOnceAndAgain) {
+  int launches = 0;
+  for (int64_t n : {0, 1, 1000, 300000}) {
     std::vector<float> x = normal(n);
-    float largest = 0;
+    float largest = 0, top = -INFINITY;
     double squares = 0, want = 0;
-    reduceAll<Max>(rank(), n, -INFINITY, Largest{x.data(), &largest});
-    reduceAll<Sum>(rank(), n, 0.0, SquareSum{x.data(), &squares});
-    for (float value : x)
+    launch(rank(), gridShape(n), grid_kernel, &squares, &largest, &launches, x.data(), n,
+           rank().reduction());
+    for (float value : x) {
       want += double(value) * value;
-    EXPECT_EQ(largest, *std::max_element(x.begin(), x.end()));
+      top = std::max(top, value);
+    }
+    EXPECT_EQ(largest, top);
     EXPECT_NEAR(squares, want, 1e-9 * want);
   }
-  float empty = 0;
-  reduceAll<Max>(rank(), 0, -INFINITY, Largest{nullptr, &empty});
-  EXPECT_EQ(empty, -INFINITY);
+  EXPECT_EQ(launches, 4); // one block goes on, per launch
 }
 
 TEST_F(Kernels, ClassifierWholeAndSplitAgreeWithTheDefinition) {

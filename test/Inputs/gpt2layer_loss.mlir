@@ -1,5 +1,6 @@
 // A GPT of two layers: level 1, as the front end would write it for examples/gpt with small sizes. Dropout, tied embedding, learned
-// positions, gelu (tanh), AdamW under a cosine schedule. The vocabulary (13) does not divide by the model axis.
+// positions, gelu (tanh), AdamW under a cosine schedule. Two microbatches of 4 sequences; the vocabulary (13) does not divide by the
+// model axis.
 
 !embed_vocab = !mtf.tensor<[embed=12, vocab=13], f32>
 !embed_seq = !mtf.tensor<[embed=12, seq=8], f32>
@@ -77,7 +78,7 @@ module attributes {
                   %seed: !scalar_i32 {mtf.input = "seed"}, %step: !scalar_i32 {mtf.input = "step"}) -> (!scalar {mtf.result = "loss"}) {
     %tok = mtf.gather %wte["vocab" = %tokens] : (!embed_vocab, !batch_seq_i32) -> !batch_embed_seq
     %x0 = mtf.add %tok, %wpe : (!batch_embed_seq, !embed_seq) -> !batch_embed_seq
-    %x1mask = mtf.random bernoulli 0.9 "gpt.drop" order ["batch", "seq", "embed"] [4, 8, 12] key (%seed, %step) offsets [] () : (!scalar_i32, !scalar_i32) -> !batch_embed_seq
+    %x1mask = mtf.random bernoulli 0.9 "gpt.drop" order ["batch", "seq", "embed"] [8, 8, 12] key (%seed, %step) offsets [] () : (!scalar_i32, !scalar_i32) -> !batch_embed_seq
     %x1keep = mtf.constant 0.9 : f32 : !scalar
     %x1inv = mtf.div %x1mask, %x1keep : (!batch_embed_seq, !scalar) -> !batch_embed_seq
     %x1 = mtf.mul %x0, %x1inv : (!batch_embed_seq, !batch_embed_seq) -> !batch_embed_seq
@@ -110,7 +111,7 @@ module attributes {
       %o, %lse = mtf.attend %q, %k, %v where %causal over ["head"], "mem" scale 0.408248290463863
         : (!batch_head_heads_seq, !batch_head_heads_mem, !batch_head_heads_mem, !mem_seq_i1) -> (!batch_head_heads_seq, !batch_heads_seq)
       %proj = mtf.dot %o, %attn_wo_l over ["head", "heads"] : (!batch_head_heads_seq, !embed_head_heads) -> !batch_embed_seq
-      %attnmask = mtf.random bernoulli 0.9 "gpt.block.attn.drop" order ["batch", "seq", "embed"] [4, 8, 12] key (%seed, %step, %layer) offsets [] () : (!scalar_i32, !scalar_i32, !scalar_i32) -> !batch_embed_seq
+      %attnmask = mtf.random bernoulli 0.9 "gpt.block.attn.drop" order ["batch", "seq", "embed"] [8, 8, 12] key (%seed, %step, %layer) offsets [] () : (!scalar_i32, !scalar_i32, !scalar_i32) -> !batch_embed_seq
       %attnkeep = mtf.constant 0.9 : f32 : !scalar
       %attninv = mtf.div %attnmask, %attnkeep : (!batch_embed_seq, !scalar) -> !batch_embed_seq
       %attn = mtf.mul %proj, %attninv : (!batch_embed_seq, !batch_embed_seq) -> !batch_embed_seq
@@ -145,7 +146,7 @@ module attributes {
       %gelu = mtf.mul %hu, %onep : (!batch_ff_seq, !batch_ff_seq) -> !batch_ff_seq
       %down0 = mtf.dot %gelu, %mlp_w2_l over ["ff"] : (!batch_ff_seq, !embed_ff) -> !batch_embed_seq
       %down = mtf.add %down0, %mlp_b2_l : (!batch_embed_seq, !embed) -> !batch_embed_seq
-      %mlpmask = mtf.random bernoulli 0.9 "gpt.block.mlp.drop" order ["batch", "seq", "embed"] [4, 8, 12] key (%seed, %step, %layer) offsets [] () : (!scalar_i32, !scalar_i32, !scalar_i32) -> !batch_embed_seq
+      %mlpmask = mtf.random bernoulli 0.9 "gpt.block.mlp.drop" order ["batch", "seq", "embed"] [8, 8, 12] key (%seed, %step, %layer) offsets [] () : (!scalar_i32, !scalar_i32, !scalar_i32) -> !batch_embed_seq
       %mlpkeep = mtf.constant 0.9 : f32 : !scalar
       %mlpinv = mtf.div %mlpmask, %mlpkeep : (!batch_embed_seq, !scalar) -> !batch_embed_seq
       %mlp = mtf.mul %down, %mlpinv : (!batch_embed_seq, !batch_embed_seq) -> !batch_embed_seq

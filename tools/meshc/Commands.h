@@ -9,8 +9,14 @@ namespace meshc {
 /// `meshc FILE`: Compile.cpp.
 ExitCode compile(Session &session);
 
+/// `meshc params FILE`: Params.cpp.
+ExitCode printParams(Session &session);
+
 /// `meshc verify FILE`: VerifyCommand.cpp.
 ExitCode verify(Session &session);
+
+/// Reads the input file into the session's sources. False after an error, which has been reported.
+bool readInput(Session &session);
 
 /// Reads the input: a `.mesh` program to level 1, with `sets` (`name=value`) after those of the command line, or IR of any level. Null
 /// after an error, which has been reported.

@@ -1,5 +1,6 @@
 //===- Compile.cpp - meshc FILE ----------------------------------------------------===//
 #include "Commands.h"
+#include "meshc/Frontend/Frontend.h"
 #include "meshc/Pipelines/Pipelines.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Pass/PassManager.h"
@@ -43,8 +44,21 @@ static ExitCode writeIR(Session &session, mlir::ModuleOp module) {
   return writeText(session, text);
 }
 
+/// `--emit=ast`
+static ExitCode writeAst(Session &session) {
+  if (!llvm::StringRef(session.options.input).ends_with(".mesh"))
+    return session.userError("--emit=ast prints the tree of a .mesh file");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (!readInput(session) || mlir::failed(printAst(session.sources, session.context, os)))
+    return kUserError;
+  return writeText(session, text);
+}
+
 ExitCode meshc::compile(Session &session) {
   const Options &options = session.options;
+  if (options.emit == Emit::Ast)
+    return writeAst(session);
   mlir::OwningOpRef<mlir::ModuleOp> module = loadModule(session);
   if (!module)
     return kUserError;

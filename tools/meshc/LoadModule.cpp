@@ -1,18 +1,41 @@
 //===- LoadModule.cpp - reads the input ---------------------------------------------===//
 #include "Commands.h"
-#include "llvm/Support/Errno.h"
+#include "meshc/Frontend/Frontend.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace meshc;
 
-mlir::OwningOpRef<mlir::ModuleOp> meshc::loadModule(Session &session, llvm::ArrayRef<std::string> sets) {
+/// Where `import nn` looks: -I folders, then the library of the installation or of the source tree.
+static std::vector<std::string> libraryFolders(const Session &session) {
+  std::vector<std::string> folders = session.options.includes;
+  llvm::SmallString<128> installed(session.prefix());
+  llvm::sys::path::append(installed, "share", "meshc", "library");
+  folders.push_back(llvm::sys::fs::is_directory(installed) ? installed.str().str() : MESHC_SOURCE_LIBRARY);
+  return folders;
+}
+
+bool meshc::readInput(Session &session) {
   const std::string &input = session.options.input;
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
   if (!buffer) {
     session.userError("cannot read '" + input + "': " + buffer.getError().message());
-    return nullptr;
+    return false;
   }
   session.sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  return true;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> meshc::loadModule(Session &session, llvm::ArrayRef<std::string> sets) {
+  const Options &options = session.options;
+  if (!readInput(session))
+    return nullptr;
+  if (llvm::StringRef(options.input).ends_with(".mesh")) {
+    FrontendOptions frontend{options.sets, options.meshes, /*worldSize=*/0, options.layout, libraryFolders(session)};
+    frontend.sets.insert(frontend.sets.end(), sets.begin(), sets.end());
+    return parseAndElaborate(session.sources, session.context, frontend);
+  }
   return mlir::parseSourceFile<mlir::ModuleOp>(session.sources, &session.context);
 }

@@ -11,6 +11,7 @@ using llvm::StringRef;
 static const char *const kHelp = R"(meshc: compiles models with named dimensions, a mesh and a layout to training programs
 
 usage: meshc FILE [options]          compile FILE to a program, or what --emit says
+       meshc params FILE [options]   list the parameters: path, shape, one rank's part, type, initializer, optimizer group
        meshc verify FILE [options]   compare the partitioned program with the global one, and gradients with differences
 
   -o PATH                where the result goes; default: FILE without its suffix, and standard output for text
@@ -33,7 +34,8 @@ exit codes: 0 success, 1 an error in the program or the command line, 3 a bug in
 static constexpr StringRef kValued[] = {"-o", "--emit", "--target", "--set", "--mesh", "--layout", "-I", "--cxx", "--runtime"};
 static constexpr StringRef kPlain[] = {"--print-ir-after-all", "--timing", "--help", "-h", "--version"};
 /// Words that may stand before FILE. Without one, FILE is compiled.
-static constexpr std::pair<StringRef, Command> kCommands[] = {{"compile", Command::Compile}, {"verify", Command::Verify}};
+static constexpr std::pair<StringRef, Command> kCommands[] = {
+    {"compile", Command::Compile}, {"params", Command::Params}, {"verify", Command::Verify}};
 static constexpr StringRef kLevels[] = {"ast", "mtf", "grad", "sharded", "spmd", "rt", "source", "project"};
 static constexpr StringRef kTargets[] = {"cpu", "cuda"};
 

@@ -12,7 +12,7 @@ namespace meshc {
 /// Exit codes of every command; docs/cli.md states them.
 enum ExitCode { kOk = 0, kUserError = 1, kInternalError = 3 };
 
-enum class Command { Compile, Verify };
+enum class Command { Compile, Params, Verify };
 
 /// What `meshc FILE` writes: a level of the IR (docs/architecture.md), the emitted text, a folder, or a program.
 enum class Emit { Ast, Mtf, Grad, Sharded, Spmd, Rt, Source, Project, Executable };

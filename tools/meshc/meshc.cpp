@@ -18,6 +18,8 @@ int main(int argc, char **argv) {
     return compile(session);
   case Command::Verify:
     return verify(session);
+  case Command::Params:
+    return printParams(session);
   }
   return kInternalError;
 }

@@ -11,7 +11,7 @@
 //     %w', %m' = @update.w(%w, %d_w * %scale, %m, %step, %total_steps)
 //     return %w', %m', %sum / %weight, %grad_norm
 //
-// With one microbatch there is no loop and the data have no dimension `micro`. @eval_step is the same without gradients, from @eval.
+// All functions are for one microbatch. If it is the only one there is no loop, and the data have no dimension `micro`. @eval_step is the same without gradients, from @eval.
 // The functions put together become private: they are kept for inspection only.
 //
 //===----------------------------------------------------------------------===//
@@ -42,7 +42,7 @@ struct Microbatches {
   int64_t count = 1;
 };
 
-/// A function of the module that works on one microbatch; erased with this object unless it is the original.
+/// A function of the module, told which microbatch it works on if there are several; such a copy is erased with this object.
 class Part {
 public:
   Part(func::FuncOp original, const Microbatches &micro) : function(original) {
@@ -50,21 +50,21 @@ public:
       return;
     function = original.clone();
     isCopy = true;
-    cut = succeeded(cutIntoMicrobatches(function, micro.batch, micro.count));
+    valid = succeeded(numberMicrobatch(function, micro.batch));
   }
   Part(const Part &) = delete;
   ~Part() {
     if (isCopy)
       function.erase();
   }
-  bool failed() const { return !cut; }
+  bool failed() const { return !valid; }
   func::FuncOp get() const { return function; }
   /// Its argument with the number of the microbatch is not among these.
   ArrayRef<BlockArgument> arguments() const { return get().getArguments().drop_back(isCopy ? 1 : 0); }
 
 private:
   func::FuncOp function;
-  bool isCopy = false, cut = true;
+  bool isCopy = false, valid = true;
 };
 
 /// The step being built.
@@ -376,6 +376,16 @@ static LogicalResult buildEvalStep(ModuleOp module, const Microbatches &micro, f
   return success();
 }
 
+/// They have done their part.
+static void dropStopGradients(func::FuncOp function) {
+  function.walk([](StopGradientOp op) {
+    if (op.getInput().getType() != op.getType())
+      return;
+    op.replaceAllUsesWith(op.getInput());
+    op.erase();
+  });
+}
+
 namespace {
 struct BuildTrainStep : public meshc::mtf::impl::BuildTrainStepBase<BuildTrainStep> {
   void runOnOperation() override {
@@ -395,6 +405,9 @@ struct BuildTrainStep : public meshc::mtf::impl::BuildTrainStepBase<BuildTrainSt
       return signalPassFailure();
     if (eval && failed(buildEvalStep(module, micro, eval, weight)))
       return signalPassFailure();
+    for (StringRef name : {"train_step", "eval_step"})
+      if (auto built = module.lookupSymbol<func::FuncOp>(name))
+        dropStopGradients(built);
     for (func::FuncOp part : module.getOps<func::FuncOp>())
       if (part == loss || part == gradient || part == weight || part == eval || part.getName().starts_with("update."))
         part.setPrivate();

@@ -1,4 +1,4 @@
-//===- Microbatch.cpp - cutting a function along the batch -----------------===//
+//===- Microbatch.cpp - where in the batch a microbatch lies ---------------===//
 #include "Mtf/Transforms/Microbatch.h"
 #include "llvm/ADT/IntEqClasses.h"
 
@@ -8,7 +8,7 @@ using namespace meshc::mtf;
 namespace {
 using DimOfValue = std::pair<Value, StringAttr>;
 
-/// The dimensions of the values of a function that must be cut together with the batch dimension.
+/// The dimensions of the values of a function that lie along the batch.
 class BatchDims {
 public:
   BatchDims(func::FuncOp function, StringAttr batch);
@@ -82,7 +82,7 @@ BatchDims::BatchDims(func::FuncOp function, StringAttr batch) {
 }
 
 //===----------------------------------------------------------------------===//
-// Cutting
+// Positions
 //===----------------------------------------------------------------------===//
 
 static InFlightDiagnostic needsWholeBatch(Operation *op, StringAttr dim, StringAttr batch) {
@@ -110,21 +110,7 @@ static LogicalResult checkFactors(FactorOpInterface op, const BatchDims &dims, S
   return success();
 }
 
-/// The type with every cut dimension `count` times smaller.
-static FailureOr<NamedTensorType> cutType(Value value, const BatchDims &dims, int64_t count) {
-  NamedTensorType type = tensorType(value);
-  for (DimAttr dim : type.getDims()) {
-    if (!dims.contains(value, dim.getName()))
-      continue;
-    if (dim.getSize() % count != 0)
-      return emitError(value.getLoc()) << "'" << dim.getName().getValue() << "' has size " << dim.getSize()
-                                       << ", which the number of microbatches, " << count << ", does not divide";
-    type = type.with(DimAttr::get(dim.getName(), dim.getSize() / count));
-  }
-  return type;
-}
-
-/// The first index of this part along a dimension of which it holds `size`.
+/// The first index of microbatch `part` along a dimension of which each holds `size`.
 static Value offsetOf(OpBuilder &builder, Location loc, Value part, int64_t size) {
   Value length = ConstantOp::create(builder, loc, static_cast<double>(size), builder.getI32Type());
   return MulOp::create(builder, loc, part, length);
@@ -152,51 +138,31 @@ static void addOffset(RandomOp op, StringAttr dim, Value part) {
   op.getOffsetsMutable().append(offset);
 }
 
-LogicalResult meshc::mtf::cutIntoMicrobatches(func::FuncOp function, StringAttr batch, int64_t count) {
+LogicalResult meshc::mtf::numberMicrobatch(func::FuncOp function, StringAttr batch) {
   BatchDims dims(function, batch);
   for (BlockArgument argument : function.getArguments())
     if (auto symbol = function.getArgAttrOfType<SymbolRefAttr>(argument.getArgNumber(), kParam); symbol && dims.any(argument))
       return emitError(argument.getLoc()) << "parameter '" << symbol.getLeafReference().getValue() << "' has a value per element of '"
                                           << batch.getValue() << "', so the batch cannot be computed in microbatches";
 
-  SmallVector<std::pair<Value, NamedTensorType>> newTypes;
-  auto cutValue = [&](Value value) -> LogicalResult {
-    if (!isa<NamedTensorType>(value.getType()) || !dims.any(value))
-      return success();
-    FailureOr<NamedTensorType> type = cutType(value, dims, count);
-    if (failed(type))
-      return failure();
-    newTypes.push_back({value, *type});
-    return success();
-  };
   SmallVector<std::pair<Operation *, StringAttr>> positions;
   WalkResult walked = function.walk([&](Operation *op) -> WalkResult {
     if (auto factored = dyn_cast<FactorOpInterface>(op); factored && failed(checkFactors(factored, dims, batch)))
       return WalkResult::interrupt();
     if (auto loop = dyn_cast<RepeatOp>(op); loop && loop.getDimAttr() == batch)
       return loop.emitError() << "a loop over '" << batch.getValue() << "' cannot be computed in microbatches";
-    for (Region &region : op->getRegions())
-      for (Value argument : region.getArguments())
-        if (failed(cutValue(argument)))
-          return WalkResult::interrupt();
-    for (Value result : op->getResults()) {
-      if (failed(cutValue(result)))
-        return WalkResult::interrupt();
-      if (isa<IndexOp, RandomOp>(op))
-        for (DimAttr dim : tensorType(result).getDims())
-          if (dims.contains(result, dim.getName()))
-            positions.push_back({op, dim.getName()});
-    }
+    if (isa<IndexOp, RandomOp>(op))
+      for (DimAttr dim : tensorType(op->getResult(0)).getDims())
+        if (dims.contains(op->getResult(0), dim.getName()))
+          positions.push_back({op, dim.getName()});
     return WalkResult::advance();
   });
   if (walked.wasInterrupted())
     return failure();
 
-  for (auto [value, type] : newTypes)
-    value.setType(type);
   Block &body = function.getBody().front();
   Value part = body.addArgument(NamedTensorType::get({}, IntegerType::get(function.getContext(), 32)), function.getLoc());
-  function.setType(FunctionType::get(function.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  function.setType(FunctionType::get(function.getContext(), body.getArgumentTypes(), function.getResultTypes()));
   for (auto [op, dim] : positions) {
     if (auto index = dyn_cast<IndexOp>(op))
       addOffset(index, part);
@@ -211,7 +177,7 @@ LogicalResult meshc::mtf::cutIntoMicrobatches(func::FuncOp function, StringAttr 
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What one microbatch has of a value that is not cut: all of it, a summand, or nothing but zeros, which are both.
+/// What one microbatch has of a value that does not lie along the batch: all of it, a summand, or nothing but zeros, which are both.
 enum class Share { Same, Summand, Zero };
 
 class SumOverBatch {

@@ -61,23 +61,34 @@ struct bf16 {
   uint16_t bits;
 
   bf16() = default;
-  MESHRT_HOST_DEVICE explicit bf16(float value) {
-#if defined(__CUDA_ARCH__)
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-#else
-    uint32_t word;
-    std::memcpy(&word, &value, 4);
-    uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;
-    uint32_t quiet = (word >> 16) | 0x40u;
-    bits = static_cast<uint16_t>((word & 0x7fffffffu) > 0x7f800000u ? quiet
-                                                                   : rounded);
-#endif
+  MESHRT_ALWAYS_INLINE explicit bf16(float value) : bits(round(value)) {}
+  /// In loops, store with this rather than through a temporary bf16, which
+  /// keeps GCC from vectorizing: `out[i] = x` for a float x.
+  MESHRT_ALWAYS_INLINE bf16 &operator=(float value) {
+    bits = round(value);
+    return *this;
   }
-  MESHRT_HOST_DEVICE operator float() const {
+  MESHRT_ALWAYS_INLINE operator float() const {
     uint32_t word = static_cast<uint32_t>(bits) << 16;
     float value;
     memcpy(&value, &word, 4);
     return value;
+  }
+
+private:
+  static MESHRT_ALWAYS_INLINE uint16_t round(float value) {
+#if defined(__CUDA_ARCH__)
+    uint16_t result;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(value));
+    return result;
+#else
+    uint32_t word;
+    memcpy(&word, &value, 4);
+    uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;
+    uint32_t quiet = (word >> 16) | 0x40u;
+    return static_cast<uint16_t>(
+        (word & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+#endif
   }
 };
 

@@ -39,9 +39,10 @@ void Progress::update(int64_t step, double loss, double norm) {
   double seconds = std::chrono::duration<double>(now - last_).count();
   last_ = now;
   // The first step pays for page faults and code generation: it is forgotten.
-  bool settled = step > firstStep_ + 2;
-  secondsPerStep_ =
-      settled ? 0.95 * secondsPerStep_ + 0.05 * seconds : seconds;
+  // Then the mean of all steps so far, and of about the last twenty later on.
+  int64_t counted = step - firstStep_ - 1;
+  double weight = counted < 1 ? 1.0 : std::max(1.0 / counted, 0.05);
+  secondsPerStep_ += weight * (seconds - secondsPerStep_);
   rate_ = itemsPerStep_ / std::max(secondsPerStep_, 1e-9);
   if (!show_)
     return;

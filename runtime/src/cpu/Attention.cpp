@@ -168,7 +168,7 @@ void forward(Rank &rank, const Attend &s, const T *q, const T *k, const T *v,
       const float *acc = sum[i];
 #pragma omp simd
       for (int64_t j = 0; j < s.valueDim; ++j)
-        out[j] = static_cast<T>(acc[j] * inverse);
+        out[j] = acc[j] * inverse;
       lse[b * s.lse.batch + h * s.lse.head + (q0 + i) * s.lse.row] =
           rowSum[i] > 0 ? std::log(rowSum[i]) + rowMax[i] : -kInfinity;
     }
@@ -267,16 +267,16 @@ void backward(Rank &rank, const Attend &s, const T *q, const T *k, const T *v,
       T *dQHead = dQ + b * s.q.batch + h * s.q.head;
       for (int64_t i = 0; i < s.queries; ++i)
         for (int64_t j = 0; j < s.dim; ++j)
-          dQHead[i * s.q.row + j] = static_cast<T>(dQSum[i][j]);
+          dQHead[i * s.q.row + j] = dQSum[i][j];
     }
 
     T *dKHead = dK + b * s.k.batch + g * s.k.head;
     T *dVHead = dV + b * s.v.batch + g * s.v.head;
     for (int64_t i = 0; i < s.keys; ++i) {
       for (int64_t j = 0; j < s.dim; ++j)
-        dKHead[i * s.k.row + j] = static_cast<T>(dKSum[i][j]);
+        dKHead[i * s.k.row + j] = dKSum[i][j];
       for (int64_t j = 0; j < s.valueDim; ++j)
-        dVHead[i * s.v.row + j] = static_cast<T>(dVSum[i][j]);
+        dVHead[i * s.v.row + j] = dVSum[i][j];
     }
   });
 }

@@ -186,7 +186,7 @@ void meshrt::allReduce(Rank &rank, const Axes &axes, Reduce kind, T *data,
       for (int m = 0; m < visit.size(); ++m) {
         T *target = visit.target<T>(m) + begin;
         for (int64_t i = 0; i < n; ++i)
-          target[i] = static_cast<T>(acc[i]);
+          target[i] = acc[i];
       }
     }
   });
@@ -224,7 +224,7 @@ void meshrt::reduceScatter(Rank &rank, const Axes &axes, T *part,
       reduceBlock<T>(Reduce::Sum, acc, visit,
                      (row * n + visit.member()) * chunk + begin, count);
       for (int64_t j = 0; j < count; ++j)
-        part[row * chunk + begin + j] = static_cast<T>(acc[j]);
+        part[row * chunk + begin + j] = acc[j];
     }
   });
   visit.leave();

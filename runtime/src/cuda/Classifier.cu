@@ -1,6 +1,6 @@
 //===- Classifier.cu - Cross entropy and its gradient, in place -----------===//
 #include "meshrt/cuda/kernels.h"
-#include "meshrt/cuda/rows.h"
+#include "meshrt/cuda/teams.h"
 #include "meshrt/math.h"
 
 using namespace meshrt;

@@ -25,6 +25,8 @@ Rank::Rank(const Program &program, int id, ncclComm_t world, bool allowTf32)
   impl_->world = world;
   CUDA_CHECK(cudaEventCreateWithFlags(&impl_->computeReached,
                                       cudaEventDisableTiming));
+  CUDA_CHECK(cudaMalloc(&impl_->reduction, Reduction::kBytes));
+  CUDA_CHECK(cudaMemset(impl_->reduction, 0, Reduction::kBytes));
   CUBLAS_CHECK(cublasLtCreate(&impl_->blas));
   CUDA_CHECK(cudaMalloc(&impl_->blasWorkspace, RankImpl::kBlasWorkspace));
 }
@@ -41,6 +43,7 @@ Rank::~Rank() {
     cudaEventDestroy(event);
   cudaEventDestroy(impl_->computeReached);
   cublasLtDestroy(impl_->blas);
+  cudaFree(impl_->reduction);
   cudaFree(impl_->blasWorkspace);
   cudaFree(impl_->computeScratch.data);
   cudaFree(impl_->commScratch.data);
@@ -93,6 +96,11 @@ void *Rank::scratch(cudaStream_t stream, size_t bytes) {
     block.bytes = bytes;
   }
   return block.data;
+}
+
+Reduction Rank::reduction() const {
+  return {reinterpret_cast<int *>(impl_->reduction),
+          reinterpret_cast<unsigned char *>(impl_->reduction + 64)};
 }
 
 ncclComm_t Rank::communicator(const Axes &axes) {

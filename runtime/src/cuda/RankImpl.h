@@ -39,6 +39,7 @@ struct RankImpl {
   std::map<std::vector<int>, ncclComm_t> communicators; ///< by axes
   cudaEvent_t computeReached = nullptr;
 
+  std::byte *reduction = nullptr; ///< tickets, then parts
   ScratchBlock computeScratch, commScratch;
 
   std::vector<LoggedCollective> log;    ///< of the current step, in order

@@ -57,24 +57,6 @@ module attributes {mtf.microbatches = 2 : i64} {
 
 // -----
 
-!s = !mtf.tensor<[], f32>
-!x = !mtf.tensor<[batch=4], f32>
-module attributes {mtf.microbatches = 3 : i64} {
-  mtf.param @w : !s init <constant 1.0 : f64> {order = [], fan_in = [], fan_out = [], no_arrow, group = "default", states = []}
-  // expected-error @below {{'batch' has size 4, which the number of microbatches, 3, does not divide}}
-  func.func @weight(%x: !x {mtf.data = "x"}) -> !s {
-    %0 = mtf.reduce sum %x over ["batch"] : (!x) -> !s
-    return %0 : !s
-  }
-  func.func @loss(%w: !s {mtf.param = @w}, %x: !x {mtf.data = "x"}) -> !s {
-    %wx = mtf.mul %x, %w : (!x, !s) -> !x
-    %0 = mtf.reduce sum %wx over ["batch"] : (!x) -> !s
-    return %0 : !s
-  }
-}
-
-// -----
-
 // A term that every microbatch would add again.
 !s = !mtf.tensor<[], f32>
 !x = !mtf.tensor<[batch=4], f32>

@@ -9,7 +9,7 @@
 #ifndef MESHRT_CUDA_ATTENTION_FORWARD_H
 #define MESHRT_CUDA_ATTENTION_FORWARD_H
 
-#include "meshrt/cuda/rows.h"
+#include "meshrt/cuda/teams.h"
 #include "meshrt/math.h"
 #include "meshrt/shapes.h"
 

@@ -35,6 +35,10 @@ template <typename T> __device__ inline T shuffleFrom(T value, int lane) {
 /// Waits for all threads of the block; memory written before is seen after.
 __device__ inline void blockBarrier() { __syncthreads(); }
 
+/// Writes of this thread before are seen by other blocks' reads of what it
+/// writes after.
+__device__ inline void deviceFence() { __threadfence(); }
+
 /// Waits for all lanes of the warp.
 __device__ inline void warpBarrier() { __syncwarp(); }
 

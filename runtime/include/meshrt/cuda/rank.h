@@ -29,6 +29,17 @@ namespace meshrt {
 
 struct RankImpl;
 
+/// Memory for one reduction over a whole grid; see Grid in teams.h. Reductions
+/// of one stream follow one another and share it.
+struct Reduction {
+  static constexpr int kBlocks = 512; ///< of the grid, at most
+  static constexpr int kValues = 8;   ///< reduced at once, at most
+  static constexpr size_t kBytes = 64 + kBlocks * kValues * 8;
+
+  int *tickets;         ///< blocks that are through; 0 between reductions
+  unsigned char *parts; ///< one value per block and reduced value
+};
+
 class Rank {
 public:
   /// `world` spans all ranks and is owned by the rank from here on.
@@ -70,6 +81,9 @@ public:
   /// it in order; the two streams have one block each. Grows at first use, so
   /// later steps allocate nothing.
   void *scratch(cudaStream_t stream, size_t bytes);
+
+  /// The memory for a grid's reduction on `stream()`.
+  Reduction reduction() const;
 
   /// The communicator of this rank's group over `axes`. Made at first use by
   /// ncclCommSplit, which all ranks of the world reach in the same order

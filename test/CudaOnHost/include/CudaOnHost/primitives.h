@@ -28,6 +28,8 @@ template <typename T> T *sharedMemory() {
   return static_cast<T *>(cuda_on_host::sharedMemory());
 }
 
+inline void deviceFence() {}
+
 inline int atomicAddInt(int *address, int value) {
   int old = *address; // fibers of one thread: nobody comes between
   *address += value;
