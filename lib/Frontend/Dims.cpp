@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Elaborator.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace meshc;
@@ -40,7 +40,7 @@ Value Elaborator::evaluateSetting(ProgramModule &module, StringRef name, Setting
   }
   if (value && isDim) {
     if (value.getKind() == Value::Kind::Float) {
-      value = error(setting.expr->loc) << "the size of '" << name << "' is " << llvm::formatv("{0}", value.asDouble()).str()
+      value = error(setting.expr->loc) << "the size of '" << name << "' is " << spellNumber(value.asDouble())
                                        << ", not a whole number; write ceil(…) to round up";
     } else if (value.getKind() != Value::Kind::Int) {
       value = error(setting.expr->loc) << "the size of '" << name << "' must be a whole number, not " << value.describe();
@@ -62,7 +62,7 @@ std::optional<int64_t> Elaborator::evaluateSize(const Expr &expr) {
   if (!value)
     return std::nullopt;
   if (value.getKind() == Value::Kind::Float)
-    return error(expr.loc) << "this size is " << llvm::formatv("{0}", value.asDouble()).str()
+    return error(expr.loc) << "this size is " << spellNumber(value.asDouble())
                            << ", not a whole number; write ceil(…) to round up";
   if (value.getKind() != Value::Kind::Int)
     return error(expr.loc) << "a size must be a whole number, not " << value.describe();
@@ -194,6 +194,12 @@ void Elaborator::noteDeclaration(Error &error, const Expr *expr) {
 // Spelling of types and values in messages
 //===----------------------------------------------------------------------===//
 
+std::string meshc::spellNumber(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
 std::string meshc::nameOf(const Expr *expr, StringRef otherwise) {
   const auto *name = llvm::dyn_cast_if_present<NameExpr>(expr);
   return name ? ("'" + name->name + "'").str() : otherwise.str();
@@ -222,7 +228,7 @@ std::string Value::describe() const {
   switch (kind) {
   case Kind::Invalid: return "an invalid value";
   case Kind::Int: return "the number " + std::to_string(intValue);
-  case Kind::Float: return llvm::formatv("the number {0}", floatValue).str();
+  case Kind::Float: return "the number " + spellNumber(floatValue);
   case Kind::Bool: return intValue ? "true" : "false";
   case Kind::String: return ("the text \"" + text + "\"").str();
   case Kind::Tensor: return spell(type());

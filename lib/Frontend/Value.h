@@ -87,6 +87,7 @@ private:
 /// `f32[batch=8, embed=16]`: a type as the language writes it.
 std::string spell(mtf::NamedTensorType type);
 std::string spellElement(mlir::Type type);
+std::string spellNumber(double value);
 /// `[batch=8, embed=16]`
 std::string spellDims(llvm::ArrayRef<mtf::DimAttr> dims);
 /// `'x'` for a name, else `otherwise`.

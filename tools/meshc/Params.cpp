@@ -19,11 +19,17 @@ namespace {
 using Row = std::array<std::string, 6>;
 } // namespace
 
+static std::string number(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
 static std::string initializerText(InitAttr init) {
   double value = init.getValue().getValueAsDouble();
   if (init.getKind() == InitKind::Constant)
-    return value == 0 ? "zeros" : value == 1 ? "ones" : llvm::formatv("constant({0})", value).str();
-  return llvm::formatv("{0}({1})", stringifyInitKind(init.getKind()), value);
+    return value == 0 ? "zeros" : value == 1 ? "ones" : "constant(" + number(value) + ")";
+  return llvm::formatv("{0}({1})", stringifyInitKind(init.getKind()), number(value));
 }
 
 static std::string elementText(mlir::Type type) {
