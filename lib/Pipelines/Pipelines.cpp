@@ -24,6 +24,7 @@ Level meshc::levelOf(mlir::ModuleOp module) {
 static void addGradPasses(mlir::OpPassManager &passes) {
   passes.addPass(mtf::createDifferentiate());
   passes.addPass(mtf::createBuildTrainStep());
+  passes.addPass(mtf::createAccumulateInLoops());
   passes.addPass(mtf::createMixedPrecision());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

@@ -388,7 +388,7 @@ LogicalResult Backpropagation::visit(RepeatOp loop, ArrayRef<Value> resultCotang
   mapping.map(loop.indexArg(), loopBack.indexArg());
   auto addSlice = [&](Value value, Value stackedValue) {
     loopBack.getScannedMutable().append(stackedValue);
-    mapping.map(value, backwardBody.addArgument(value.getType(), value.getLoc()));
+    mapping.map(value, backwardBody.addArgument(tensorType(stackedValue).without({loop.getDimAttr()}), value.getLoc()));
   };
   DenseSet<Value> free = {loop.indexArg()};
   for (unsigned i = 0; i < loop.getScanned().size(); ++i)
@@ -398,10 +398,6 @@ LogicalResult Backpropagation::visit(RepeatOp loop, ArrayRef<Value> resultCotang
     if (!free.contains(value))
       computed.insert(value);
   llvm::SetVector<Value> kept = chooseResiduals(forwardBody, computed, free);
-  for (Value value : kept)
-    if (tensorType(value).hasDim(loop.getDimAttr()))
-      return loop.emitError() << "the loop over '" << loop.getDim() << "' cannot keep a value for its derivative that has dimension '"
-                              << loop.getDim() << "' itself: " << value.getType() << "; rename that dimension";
   // Slices are needed directly, or to recompute something.
   llvm::SetVector<Value> reached = wanted;
   for (size_t i = 0; i < reached.size(); ++i)
@@ -412,10 +408,22 @@ LogicalResult Backpropagation::visit(RepeatOp loop, ArrayRef<Value> resultCotang
   for (unsigned i = 0; i < loop.getScanned().size(); ++i)
     if (reached.contains(loop.sliceArg(i)))
       addSlice(loop.sliceArg(i), loop.getScanned()[i]);
+  // A value that has the loop's dim itself is stacked under another name.
+  StringAttr spare = builder.getStringAttr(loop.getDim() + "'");
+  SmallVector<Value> toStack;
+  for (Value value : kept) {
+    OpBuilder atNext(loop.next());
+    bool clashes = tensorType(value).hasDim(loop.getDimAttr());
+    toStack.push_back(clashes ? RenameOp::create(atNext, value.getLoc(), value, ArrayRef(loop.getDimAttr()), ArrayRef(spare)) : value);
+  }
   if (!kept.empty()) {
-    ResultRange residuals = stackAlso(loop, kept.getArrayRef());
-    for (auto [value, residual] : llvm::zip(kept, residuals))
+    ResultRange residuals = stackAlso(loop, toStack);
+    OpBuilder atStart = OpBuilder::atBlockBegin(&backwardBody);
+    for (auto [value, stacked, residual] : llvm::zip(kept, toStack, residuals)) {
       addSlice(value, residual);
+      if (stacked != value)
+        mapping.map(value, RenameOp::create(atStart, value.getLoc(), mapping.lookup(value), ArrayRef(spare), ArrayRef(loop.getDimAttr())).getResult());
+    }
   }
   recompute(forwardBody, backwardBody, wanted, mapping);
 

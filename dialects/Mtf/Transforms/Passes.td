@@ -23,6 +23,11 @@ def BuildTrainStep : Pass<"mtf-build-train-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::meshc::mtf::MtfDialect"];
 }
 
+def AccumulateInLoops : Pass<"mtf-accumulate-in-loops"> {
+  let summary = "move additions to a loop's result into the loop, where they are in place";
+  let dependentDialects = ["::meshc::mtf::MtfDialect"];
+}
+
 def MixedPrecision : Pass<"mtf-mixed-precision", "::mlir::ModuleOp"> {
   let summary = "round the operands of products to bf16 where the module's precision is bf16";
   let description = [{

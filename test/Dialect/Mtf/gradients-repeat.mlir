@@ -14,12 +14,14 @@
 // CHECK-NEXT: gradient of start: {{[0-9]+}} directions agree
 // CHECK-NEXT: gradient of outer: {{[0-9]+}} directions agree
 // CHECK-NEXT: gradient of both: {{[0-9]+}} directions agree
+// CHECK-NEXT: gradient of clash: {{[0-9]+}} directions agree
 
 // MLP-COUNT-3: gradient of mlp.{{.*}} agree
 // GPT-COUNT-16: gradient of gpt.{{.*}} agree
 
 func.func @loss(%captured: !a {mtf.param = @captured}, %start: !a {mtf.param = @start}, %outer: !am {mtf.param = @outer},
-                %both: !amn {mtf.param = @both}, %weights: !am {mtf.data = "weights"}) -> !s {
+                %both: !amn {mtf.param = @both}, %weights: !am {mtf.data = "weights"},
+                %clash: !am {mtf.param = @clash}) -> !s {
   %zero = mtf.constant 0.0 : f32 : !s
   // x and previous change places; every iteration's value is stacked.
   %h, %p, %aux, %hs = mtf.repeat "m" 4 carries(%start, %captured, %zero : !a, !a, !s) slices(%outer, %both : !am, !amn) -> !a, !a, !s, !am {
@@ -46,5 +48,19 @@ func.func @loss(%captured: !a {mtf.param = @captured}, %start: !a {mtf.param = @
   %l1 = mtf.reduce sum %h over ["a"] : (!a) -> !s
   %l2 = mtf.add %l0, %l1 : (!s, !s) -> !s
   %l3 = mtf.add %l2, %aux : (!s, !s) -> !s
-  return %l3 : !s
+  // A carry over the loop's own dimension.
+  %q = mtf.repeat "m" 4 carries(%clash : !am) slices(%outer : !am) -> !am {
+  ^bb0(%i: !i, %x: !am, %o: !a):
+    %sq = mtf.mul %x, %x : (!am, !am) -> !am
+    %r = mtf.reduce sum %sq over ["m"] : (!am) -> !a
+    %t = mtf.tanh %r : (!a) -> !a
+    %u = mtf.mul %t, %o : (!a, !a) -> !a
+    %y = mtf.mul %x, %u : (!am, !a) -> !am
+    %z = mtf.sub %y, %x : (!am, !am) -> !am
+    mtf.next carries(%z : !am) stacks()
+  }
+  %qw = mtf.mul %q, %weights : (!am, !am) -> !am
+  %l4 = mtf.reduce sum %qw over ["a", "m"] : (!am) -> !s
+  %l5 = mtf.add %l3, %l4 : (!s, !s) -> !s
+  return %l5 : !s
 }
