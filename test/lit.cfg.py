@@ -21,6 +21,10 @@ for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "CCACHE_DIR", "HOME"):
 config.substitutions.append(("%examples", os.path.join(config.meshc_source, "examples")))
 config.substitutions.append(("%inputs", os.path.join(config.meshc_source, "test", "Inputs")))
 
+# Emitted C++ must pass the host's compiler without a warning.
+config.substitutions.append(("%check-cpu-source", "c++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -fopenmp-simd -I" +
+                             os.path.join(config.meshc_source, "runtime", "include")))
+
 if shutil.which("nvcc"):
     config.available_features.add("nvcc")
 if config.sanitized:

@@ -1,7 +1,9 @@
 //===- Compile.cpp - meshc FILE ----------------------------------------------------===//
 #include "Commands.h"
+#include "Runtime.h"
 #include "meshc/Frontend/Frontend.h"
 #include "meshc/Pipelines/Pipelines.h"
+#include "meshc/Target/Target.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -26,12 +28,7 @@ static ExitCode writeText(Session &session, StringRef text) {
     llvm::outs() << text;
     return kOk;
   }
-  std::error_code error;
-  llvm::raw_fd_ostream os(session.options.output, error);
-  if (error)
-    return session.userError("cannot write '" + session.options.output + "': " + error.message());
-  os << text;
-  return kOk;
+  return writeFile(session, session.options.output, text);
 }
 
 static ExitCode writeIR(Session &session, mlir::ModuleOp module) {
@@ -70,5 +67,22 @@ ExitCode meshc::compile(Session &session) {
   addPasses(passes, have, need);
   if (ExitCode code = session.run(passes, *module))
     return code;
-  return writeIR(session, *module);
+  if (options.emit < Emit::Source)
+    return writeIR(session, *module);
+
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (options.target == Target::Cuda)
+    return session.userError("--target=cuda is not part of this meshc");
+  if (ExitCode code = session.check([&] { return target::emitCpu(*module, os); }, "the program cannot be printed"))
+    return code;
+  std::string name = target::programName(*module);
+  switch (options.emit) {
+  case Emit::Source:
+    return writeText(session, text);
+  case Emit::Project:
+    return writeProject(session, name, text);
+  default:
+    return buildExecutable(session, name, text);
+  }
 }

@@ -1,19 +1,18 @@
 //===- LoadModule.cpp - reads the input ---------------------------------------------===//
 #include "Commands.h"
 #include "meshc/Frontend/Frontend.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace meshc;
 
-/// Where `import nn` looks: -I folders, then the library of the installation or of the source tree.
+/// Where `import nn` looks: -I folders, then the library that came with meshc.
 static std::vector<std::string> libraryFolders(const Session &session) {
   std::vector<std::string> folders = session.options.includes;
   llvm::SmallString<128> installed(session.prefix());
   llvm::sys::path::append(installed, "share", "meshc", "library");
-  folders.push_back(llvm::sys::fs::is_directory(installed) ? installed.str().str() : MESHC_SOURCE_LIBRARY);
+  folders.push_back(installed.str().str());
   return folders;
 }
 

@@ -1,6 +1,7 @@
 //===- Session.cpp - one run of meshc -----------------------------------------===//
 #include "Session.h"
 #include "Mtf/IR/Mtf.h"
+#include "Rt/IR/Rt.h"
 #include "Spmd/IR/Spmd.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -45,7 +46,7 @@ Session::Session(int argc, char **argv, const Options &options)
   llvm::sys::AddSignalHandler(reportCrash, &commandLine);
 
   mlir::DialectRegistry registry;
-  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mtf::MtfDialect,
+  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mtf::MtfDialect, rt::RtDialect,
                   spmd::SpmdDialect>();
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
@@ -74,20 +75,22 @@ static bool comesFromVerifier(StringRef message) {
   return message.starts_with("'") && name.contains('.') && rest.starts_with(" op ");
 }
 
-ExitCode Session::run(mlir::PassManager &passes, mlir::ModuleOp module) {
+ExitCode Session::check(llvm::function_ref<mlir::LogicalResult()> action, const llvm::Twine &what) {
   bool blamesUser = false, blamesUs = false;
   mlir::ScopedDiagnosticHandler listener(&context, [&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
       (comesFromVerifier(diagnostic.str()) ? blamesUs : blamesUser) = true;
     return mlir::failure(); // The next handler prints it.
   });
+  if (mlir::succeeded(action()))
+    return kOk;
+  return blamesUser && !blamesUs ? kUserError : internalError(what);
+}
+
+ExitCode Session::run(mlir::PassManager &passes, mlir::ModuleOp module) {
   if (options.printAfterAll)
     passes.enableIRPrinting(nullptr, [](mlir::Pass *, mlir::Operation *) { return true; }, true, true, false, llvm::errs());
   if (options.timing)
     passes.enableTiming();
-  if (mlir::succeeded(passes.run(module)))
-    return kOk;
-  if (blamesUser && !blamesUs)
-    return kUserError;
-  return internalError("a pass failed");
+  return check([&] { return passes.run(module); }, "a pass failed");
 }

@@ -25,8 +25,12 @@ public:
   mlir::MLIRContext context;
   llvm::SourceMgr sources;
 
-  /// Runs the passes on the module. Returns kOk, kUserError if the program is at fault (a pass said why), or kInternalError.
+  /// Runs the passes on the module.
   ExitCode run(mlir::PassManager &passes, mlir::ModuleOp module);
+
+  /// Runs `action`. If it fails: kUserError if its errors speak of the program, kInternalError if they speak of our ops or if
+  /// there are none; `what` says what failed.
+  ExitCode check(llvm::function_ref<mlir::LogicalResult()> action, const llvm::Twine &what);
 
   /// The folder above the one that meshc lies in: the build tree, or where it was installed.
   std::string prefix() const;

@@ -4,14 +4,18 @@
 //
 //   Printer p(os);
 //   p.open("for (int64_t i = 0; i < n; ++i)");
-//   p.call("matmul", {"rank", "{.m = 4}", "a", "b"});
+//   p.line("float *x = rank.at<float>(i);");
+//   p.call("matmul", {"rank", "{.m = 4}", "a", "x"});
 //   p.close();
 //
 // prints
 //
 //   for (int64_t i = 0; i < n; ++i) {
-//     matmul(rank, {.m = 4}, a, b);
+//     float *x = rank.at<float>(i);
+//     matmul(rank, {.m = 4}, a, x);
 //   }
+//
+// A `for` or `if` around a single line gets no braces. Lines go to the stream when the outermost block closes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MESHC_TARGET_PRINTER_H
@@ -21,12 +25,14 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
+#include <vector>
 
 namespace meshc::target {
 
 class Printer {
 public:
   explicit Printer(llvm::raw_ostream &os, unsigned width = 100) : os(os), width(width) {}
+  ~Printer() { flush(); }
 
   /// One line at the current indentation. Empty text gives an empty line.
   void line(const llvm::Twine &text = "");
@@ -41,10 +47,10 @@ public:
 
   /// `head {`, and one level deeper until `close`.
   void open(const llvm::Twine &head);
-  /// `}` followed by `tail`.
+  /// `}` followed by `tail`. A loop around one line loses its braces.
   void close(const llvm::Twine &tail = "");
-  void indent() { ++depth; }
-  void dedent() { --depth; }
+  void indent();
+  void dedent();
 
   /// `head(arg, ...)tail`, broken between arguments if it does not fit; continuation lines stand under the first argument.
   void call(const llvm::Twine &head, llvm::ArrayRef<std::string> arguments, llvm::StringRef tail = ";");
@@ -52,15 +58,20 @@ public:
   void assign(const llvm::Twine &head, llvm::StringRef expression);
 
 private:
-  void margin();
   unsigned column() const { return 2 * depth; }
   /// Continues a statement whose text is too long at spaces outside of strings.
   void wrapped(llvm::StringRef text, unsigned hanging);
+
+  void add(std::string text);
+  void flush();
 
   llvm::raw_ostream &os;
   unsigned width;
   unsigned depth = 0;
   bool fresh = true; ///< Nothing printed yet, the last line was empty, or it opened a block.
+  bool held = false; ///< The line being added opens a block.
+  std::vector<std::string> lines;
+  std::vector<size_t> openers; ///< Lines that opened the blocks around the current place.
 };
 
 } // namespace meshc::target

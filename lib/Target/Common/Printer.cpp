@@ -1,24 +1,30 @@
 //===- Printer.cpp - indented C++ text -------------------------------------===//
 #include "meshc/Target/Printer.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace meshc::target;
 using llvm::StringRef;
 using llvm::Twine;
 
-void Printer::margin() { os.indent(column()); }
+void Printer::add(std::string text) {
+  lines.push_back(std::move(text));
+  fresh = lines.back().empty();
+  if (depth == 0 && !held)
+    flush();
+}
+
+void Printer::flush() {
+  for (const std::string &text : lines)
+    os << text << '\n';
+  lines.clear();
+}
 
 void Printer::line(const Twine &text) {
-  llvm::SmallString<128> buffer;
-  StringRef string = text.toStringRef(buffer);
-  if (string.empty()) {
-    os << '\n';
-    fresh = true;
-    return;
-  }
-  margin();
+  std::string string = text.str();
+  if (string.empty())
+    return add("");
   wrapped(string, 4);
-  fresh = false;
 }
 
 void Printer::gap() {
@@ -26,10 +32,7 @@ void Printer::gap() {
     line();
 }
 
-void Printer::directive(const Twine &text) {
-  os << text << '\n';
-  fresh = false;
-}
+void Printer::directive(const Twine &text) { add(text.str()); }
 
 void Printer::remarked(const Twine &code, StringRef remark) {
   std::string text = code.str();
@@ -39,9 +42,7 @@ void Printer::remarked(const Twine &code, StringRef remark) {
   }
   if (remark.empty())
     return line(text);
-  margin();
-  os << text << "  // " << remark << '\n';
-  fresh = false;
+  add(std::string(column(), ' ') + text + "  // " + remark.str());
 }
 
 void Printer::comment(const Twine &text) {
@@ -57,70 +58,95 @@ void Printer::comment(const Twine &text) {
       piece = rest.take_front(space);
     }
     rest = rest.drop_front(piece.size()).ltrim();
-    margin();
-    os << "// " << piece << '\n';
+    add(std::string(column(), ' ') + "// " + piece.str());
   } while (!rest.empty());
-  fresh = false;
+}
+
+void Printer::indent() {
+  openers.push_back(lines.empty() ? 0 : lines.size() - 1);
+  ++depth;
+}
+
+void Printer::dedent() {
+  openers.pop_back();
+  --depth;
 }
 
 void Printer::open(const Twine &head) {
-  line(head + " {");
-  indent();
+  // The block's depth holds the lines back until it closes; the margin is that of the head.
+  held = true;
+  wrapped((head + " {").str(), 4);
+  held = false;
+  openers.push_back(lines.size() - 1);
+  ++depth;
   fresh = true;
 }
 
 void Printer::close(const Twine &tail) {
-  dedent();
-  line("}" + tail);
+  size_t opener = openers.back();
+  openers.pop_back();
+  --depth;
+  std::string text = tail.str();
+  bool single = opener + 2 == lines.size() && text.empty();
+  if (single) {
+    StringRef head = StringRef(lines[opener]).ltrim(), body = StringRef(lines.back()).ltrim();
+    if ((head.starts_with("for (") || head.starts_with("if (")) && body.ends_with(";") && !body.starts_with("//") &&
+        !body.starts_with("const ")) {
+      lines[opener].resize(lines[opener].size() - 2);
+      fresh = false;
+      return;
+    }
+  }
+  add(std::string(column(), ' ') + "}" + text);
 }
 
 void Printer::call(const Twine &head, llvm::ArrayRef<std::string> arguments, StringRef tail) {
   std::string start = (head + "(").str();
   std::string flat = start + llvm::join(arguments, ", ") + ")" + tail.str();
   if (column() + flat.size() <= width)
-    return line(flat);
+    return add(std::string(column(), ' ') + flat);
   // Under the first argument, or four to the right of the statement if that leaves too little room.
   unsigned hanging = start.size() < width / 3 ? column() + start.size() : column() + 4;
-  margin();
-  os << start;
-  unsigned at = column() + start.size();
+  std::string current = std::string(column(), ' ') + start;
   for (size_t i = 0; i < arguments.size(); ++i) {
     bool last = i + 1 == arguments.size();
-    unsigned size = arguments[i].size() + (last ? 1 + tail.size() : 1);
-    if (at + size > width && at > hanging) {
-      os << '\n';
-      os.indent(hanging);
-      at = hanging;
+    std::string piece = arguments[i] + (last ? ")" + tail.str() : ",");
+    if (i != 0 && current.size() + 1 + piece.size() > width) {
+      lines.push_back(current);
+      current = std::string(hanging, ' ');
     } else if (i != 0) {
-      os << ' ';
-      ++at;
+      current += ' ';
     }
-    os << arguments[i] << (last ? ")" : ",");
-    at += size;
+    current += piece;
   }
-  os << tail << '\n';
-  fresh = false;
+  add(current);
 }
 
 void Printer::assign(const Twine &head, StringRef expression) {
   std::string start = (head + " = ").str();
-  margin();
-  unsigned hanging = start.size() < width / 3 ? start.size() : 4;
-  wrapped(start + expression.str() + ";", hanging);
-  fresh = false;
+  wrapped(start + expression.str() + ";", start.size() < width / 3 ? start.size() : 4);
+}
+
+/// The last place within the first `room` characters where a statement reads well broken: behind an operator or a comma.
+static size_t breakAt(StringRef text, size_t room) {
+  for (size_t at = std::min(room, text.size() - 1); at > 1; --at)
+    if (text[at] == ' ' && StringRef(",=+-*/?:&|<>{").contains(text[at - 1]) && text[at - 2] != '[')
+      return at;
+  return StringRef::npos;
 }
 
 void Printer::wrapped(StringRef text, unsigned hanging) {
   unsigned at = column();
+  std::string margin(at, ' ');
   // A break must not fall into a string literal or behind a comment's start.
   while (at + text.size() > width && !text.contains("//") && !text.contains('"')) {
-    size_t space = text.take_front(width - at + 1).rfind(' ');
-    if (space == StringRef::npos || space == 0)
+    size_t space = breakAt(text, width - at);
+    if (space == StringRef::npos)
       break;
-    os << text.take_front(space) << '\n';
+    lines.push_back(margin + text.take_front(space).str());
     text = text.drop_front(space + 1);
     at = column() + hanging;
-    os.indent(at);
+    margin.assign(at, ' ');
   }
-  os << text << '\n';
+  add(margin + text.str());
 }

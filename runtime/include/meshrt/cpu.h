@@ -7,6 +7,7 @@
 #include "meshrt/cpu/gemm.h"
 #include "meshrt/cpu/kernels.h"
 #include "meshrt/cpu/rank.h"
+#include "meshrt/cpu/reduce.h"
 #include "meshrt/math.h"
 #include "meshrt/philox.h"
 #include "meshrt/program.h"

@@ -1,0 +1,81 @@
+//===- StepPrinter.h - a step as a sequence of calls ------------------------------------===//
+//
+// The CPU and the CUDA runtime offer the same calls (matmul, attendForward, allReduce, ...), so a step prints alike for both.
+// What differs is virtual: how a kernel is called, and how a mask is written down.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MESHC_TARGET_STEPPRINTER_H
+#define MESHC_TARGET_STEPPRINTER_H
+
+#include "meshc/Target/KernelTable.h"
+#include "meshc/Target/Printer.h"
+#include "meshc/Target/Vocabulary.h"
+
+namespace meshc::target {
+
+class StepPrinter {
+public:
+  StepPrinter(Vocabulary &vocabulary, const KernelTable &kernels, Printer &p)
+      : vocabulary(vocabulary), kernels(kernels), p(p), names(&vocabulary.names) {}
+  virtual ~StepPrinter() = default;
+
+  /// `void trainStep(Rank &rank) { ... }`
+  mlir::LogicalResult print(rt::StepOp step);
+
+protected:
+  /// Arguments of a kernel's function.
+  virtual llvm::SmallVector<std::string> kernelArguments(rt::KernelOp kernel, const KernelFunction &function) = 0;
+  /// An expression for the mask with the given body, printing what must stand before the call.
+  virtual mlir::FailureOr<std::string> mask(mlir::Region &region, mlir::ValueRange operands) = 0;
+
+  /// The pointer to a buffer, or the text of an i32.
+  Expr text(mlir::Value value) { return values.lookup(value); }
+
+  Vocabulary &vocabulary;
+  const KernelTable &kernels;
+  Printer &p;
+  /// Names of the innermost C++ scope at the current place.
+  Names *scope = &names;
+
+private:
+  mlir::LogicalResult block(mlir::Block &body);
+  mlir::LogicalResult print(mlir::Operation *op);
+
+  //===--- buffers ---===//
+  void declareGlobals(mlir::Operation *op);
+  void declare(mlir::Value value, const Expr &address, bool described = true);
+  void slice(rt::SliceOp op);
+  void view(rt::ViewOp op);
+  void loop(rt::LoopOp op);
+
+  //===--- calls ---===//
+  void kernel(rt::KernelOp op);
+  void gemm(rt::GemmOp op);
+  template <typename OpTy>
+  mlir::LogicalResult attend(OpTy op, llvm::StringRef function, mlir::ValueRange arguments);
+  mlir::LogicalResult scatterAdd(rt::ScatterAddOp op);
+  mlir::LogicalResult topK(rt::TopKOp op);
+  mlir::LogicalResult cumSum(rt::CumSumOp op);
+  mlir::LogicalResult allReduce(rt::AllReduceOp op);
+  void allGather(rt::AllGatherOp op);
+  void reduceScatter(rt::ReduceScatterOp op);
+  void allToAll(rt::AllToAllOp op);
+
+  /// A call with a comment that says where it comes from, and what it computes if `what` says so.
+  void call(mlir::Operation *op, llvm::StringRef function, llvm::SmallVector<std::string> arguments, llvm::StringRef what = "");
+  void remark(mlir::Operation *op, llvm::StringRef what);
+  std::string site(mlir::Operation *op, llvm::StringRef what);
+  /// `kBatch * kSeq` for the dims `names` of a buffer.
+  Expr size(rt::BufferType type, mlir::ArrayAttr names);
+  /// The number `value` under the name it has in `type`, if it is the stride of the innermost of `names`.
+  Expr stride(rt::BufferType type, mlir::ArrayAttr names, int64_t value);
+  std::string nameOrText(mlir::Value value);
+
+  Names names;
+  llvm::DenseMap<mlir::Value, Expr> values;
+  std::string lastLine; ///< The source line that the last comment named.
+};
+
+} // namespace meshc::target
+
+#endif
