@@ -4,7 +4,11 @@
 // rotary `head` must be even). So each dim is tried in the order of declaration, and a size is taken if the program accepts it and
 // every dim that it changed keeps its remainder:
 //
-//   ranks 4:  batch 512 -> 4   seq 1024 -> 8   vocab 50257 -> 5   embed 768 -> 12   layers 12 -> 4
+//   mesh [data=2, model=4], batch -> data, heads, vocab -> model:
+//   batch 512 -> 2   seq 1024 -> 3   vocab 50257 -> 5   heads 12 -> 4   embed 768 -> 6   layers 12 -> 7
+//
+// The modulus of a dim is the product of the axes that rules give it. A dim that only propagation splits may lose its remainder: it
+// then is padded where it was not, or the other way round, which is as good a program to verify.
 //
 // Sizes differ from each other where they can: a tensor whose dims are mixed up then shows.
 //
@@ -41,10 +45,26 @@ static Sizes sizesOf(ModuleOp module) {
   return sizes;
 }
 
-/// Sizes to try for a dim of `size`, smallest first; all have its remainder modulo `modulus`.
+/// The number of parts that the layout's rules may cut each dim into.
+static llvm::DenseMap<StringAttr, int64_t> partsByRules(ModuleOp module) {
+  auto mesh = mtf::MeshAttr::of(module);
+  llvm::DenseMap<StringAttr, SmallVector<StringAttr>> axes;
+  if (auto layout = module->getAttrOfType<mtf::LayoutAttr>(mtf::kLayout))
+    for (mtf::RuleAttr rule : layout.getRules())
+      for (StringAttr dim : rule.getDims())
+        for (StringAttr axis : rule.getAxes())
+          if (mesh.hasAxis(axis) && !llvm::is_contained(axes[dim], axis))
+            axes[dim].push_back(axis);
+  llvm::DenseMap<StringAttr, int64_t> parts;
+  for (auto &[dim, list] : axes)
+    parts[dim] = mesh.shardCount(list);
+  return parts;
+}
+
+/// Sizes to try for a dim of `size`, smallest first; all have its remainder modulo `modulus`, and an element for every part if it has.
 static SmallVector<int64_t> candidates(int64_t size, int64_t modulus, const llvm::SmallSet<int64_t, 8> &taken) {
   SmallVector<int64_t> fresh, used;
-  for (int64_t candidate = size % modulus; candidate < std::min<int64_t>(size, 5 * modulus + 8); candidate += modulus)
+  for (int64_t candidate = size % modulus + (size % modulus == 0 ? 0 : modulus); candidate < std::min<int64_t>(size, 5 * modulus + 8); candidate += modulus)
     if (candidate >= 2)
       (taken.contains(candidate) ? used : fresh).push_back(candidate);
   fresh.truncate(std::min<size_t>(fresh.size(), 4));
@@ -54,11 +74,14 @@ static SmallVector<int64_t> candidates(int64_t size, int64_t modulus, const llvm
 
 std::vector<std::string> meshc::shrinkSizes(ModuleOp program, Elaborate elaborate, std::vector<ShrunkDim> &dims) {
   Sizes original = sizesOf(program), current = original;
-  int64_t ranks = mtf::MeshAttr::of(program).numRanks(), microbatches = 1;
+  llvm::DenseMap<StringAttr, int64_t> parts = partsByRules(program);
+  int64_t microbatches = 1;
   if (auto attr = program->getAttrOfType<IntegerAttr>(mtf::kMicrobatches))
     microbatches = attr.getInt();
   StringAttr batch = program->getAttrOfType<StringAttr>(mtf::kBatchDim);
-  auto modulusOf = [&](StringAttr name) { return name == batch ? ranks * microbatches : ranks; };
+  auto modulusOf = [&](StringAttr name) {
+    return std::max<int64_t>(parts.lookup(name), 1) * (name == batch ? microbatches : 1);
+  };
 
   std::vector<std::string> settings;
   llvm::SmallSet<int64_t, 8> taken;

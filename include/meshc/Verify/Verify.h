@@ -45,8 +45,8 @@ struct ShrunkDim {
   int64_t size, used;
 };
 
-/// Smaller sizes for the dims that the program lets us set. Sizes keep their remainders modulo the number of ranks, those of the
-/// batch also divide into the microbatches. Returns the settings for `elaborate`; `dims` has every dimension of the program.
+/// Smaller sizes for the dims that the program lets us set. Sizes keep their remainders modulo the parts that the layout
+/// cuts them into, that of the batch also divides into the microbatches. Returns the settings for `elaborate`; `dims` has every dimension of the program.
 std::vector<std::string> shrinkSizes(mlir::ModuleOp program, Elaborate elaborate, std::vector<ShrunkDim> &dims);
 
 /// Writes what agreed to `os`. Errors go to the context's diagnostics.
