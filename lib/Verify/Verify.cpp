@@ -1,5 +1,6 @@
 //===- Verify.cpp - is the partitioned program the program? ----------------===//
 #include "meshc/Verify/Verify.h"
+#include "Taps.h"
 #include "Mtf/IR/Mtf.h"
 #include "Mtf/Transforms/Passes.h"
 #include "meshc/Interpreter/Arguments.h"
@@ -176,5 +177,7 @@ LogicalResult meshc::verifyProgram(Elaborate elaborate, const VerifyOptions &opt
     printSizes(dims, os);
     program = elaborate(settings);
   }
+  if (auto loss = program->lookupSymbol<func::FuncOp>("loss"))
+    tapNamedValues(loss);
   return Verifier(*program, options, os).run();
 }

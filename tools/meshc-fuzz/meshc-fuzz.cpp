@@ -2,7 +2,7 @@
 //
 //   meshc-fuzz --first=1 --count=100
 //
-// For each seed: a random program (RandomProgram.h) and its verification (Verify.h): gradients against finite differences, the
+// For each seed: a random program (RandomProgram.h), the same canonicalized, and its verification (Verify.h): gradients against finite differences, the
 // sharded and the partitioned program against the global one. The first program that fails is printed with its seed; `--print` prints a
 // program without running it.
 //
@@ -10,18 +10,46 @@
 #include "Mtf/IR/Mtf.h"
 #include "RandomProgram.h"
 #include "Spmd/IR/Spmd.h"
+#include "meshc/Interpreter/Arguments.h"
+#include "meshc/Interpreter/Compare.h"
 #include "meshc/Verify/Verify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 
 using namespace mlir;
 using namespace meshc;
+using namespace meshc::interp;
 
 static llvm::cl::opt<uint64_t> first("first", llvm::cl::desc("seed of the first program"), llvm::cl::init(1));
 static llvm::cl::opt<uint64_t> count("count", llvm::cl::desc("number of programs"), llvm::cl::init(100));
 static llvm::cl::opt<bool> print("print", llvm::cl::desc("print the first program and stop"));
+
+/// Canonicalization and common subexpression elimination must not change any value.
+static LogicalResult checkSimplified(ModuleOp program, uint64_t seed) {
+  OwningOpRef<ModuleOp> simplified = program.clone();
+  PassManager passes(program.getContext());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  if (failed(passes.run(*simplified)))
+    return failure();
+  auto loss = program.lookupSymbol<func::FuncOp>("loss");
+  std::vector<Tensor> arguments = randomArguments(loss, seed);
+  Interpreter before(program), after(*simplified);
+  if (failed(before.call(loss, arguments)) || failed(after.call("loss", arguments)))
+    return failure();
+  for (const auto &[name, tap] : before.taps()) {
+    auto it = after.taps().find(name);
+    if (it == after.taps().end())
+      continue; // Nothing used it.
+    if (auto difference = firstDifference(tap.value, it->second.value, 1e-10))
+      return emitError(tap.loc) << "canonicalization changes value '" << name << "' at " << describe(*difference, tap.value);
+  }
+  return success();
+}
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -43,7 +71,7 @@ int main(int argc, char **argv) {
     options.directions = 1;
     options.keepSizes = true;
     auto elaborate = [&](const std::vector<std::string> &) { return OwningOpRef<ModuleOp>(program->clone()); };
-    if (failed(verify(*program)) || failed(verifyProgram(elaborate, options, llvm::nulls()))) {
+    if (failed(verify(*program)) || failed(checkSimplified(*program, seed)) || failed(verifyProgram(elaborate, options, llvm::nulls()))) {
       program->print(llvm::outs());
       llvm::outs().flush();
       llvm::errs() << "program of seed " << seed << " fails\n";
