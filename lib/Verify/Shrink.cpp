@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Mtf/IR/Mtf.h"
+#include "Microbatches.h"
 #include "meshc/Verify/Verify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -24,7 +25,8 @@ using namespace meshc;
 
 using Sizes = llvm::MapVector<StringAttr, int64_t>;
 
-/// The global size of every dim, in the order of declaration. A name with several sizes keeps the largest.
+/// The global size of every dim, in the order of declaration. A name with several sizes keeps the largest. Functions are for one
+/// microbatch, the batch is all of them together.
 static Sizes sizesOf(ModuleOp module) {
   Sizes sizes;
   if (auto order = module->getAttrOfType<ArrayAttr>(mtf::kDimOrder))
@@ -42,6 +44,8 @@ static Sizes sizesOf(ModuleOp module) {
         llvm::for_each(block.getArgumentTypes(), visit);
   });
   sizes.remove_if([](const auto &entry) { return entry.second == 0; });
+  if (auto batch = module->getAttrOfType<StringAttr>(mtf::kBatchDim); batch && sizes.contains(batch))
+    sizes[batch] *= microbatchesOf(module);
   return sizes;
 }
 
@@ -75,9 +79,7 @@ static SmallVector<int64_t> candidates(int64_t size, int64_t modulus, const llvm
 std::vector<std::string> meshc::shrinkSizes(ModuleOp program, Elaborate elaborate, std::vector<ShrunkDim> &dims) {
   Sizes original = sizesOf(program), current = original;
   llvm::DenseMap<StringAttr, int64_t> parts = partsByRules(program);
-  int64_t microbatches = 1;
-  if (auto attr = program->getAttrOfType<IntegerAttr>(mtf::kMicrobatches))
-    microbatches = attr.getInt();
+  int64_t microbatches = microbatchesOf(program);
   StringAttr batch = program->getAttrOfType<StringAttr>(mtf::kBatchDim);
   auto modulusOf = [&](StringAttr name) {
     return std::max<int64_t>(parts.lookup(name), 1) * (name == batch ? microbatches : 1);

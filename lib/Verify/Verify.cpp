@@ -1,5 +1,6 @@
 //===- Verify.cpp - is the partitioned program the program? ----------------===//
 #include "meshc/Verify/Verify.h"
+#include "Microbatches.h"
 #include "Taps.h"
 #include "Mtf/IR/Mtf.h"
 #include "Mtf/Transforms/Passes.h"
@@ -26,15 +27,15 @@ public:
   Verifier(ModuleOp program, const VerifyOptions &options, raw_ostream &os)
       : program(program), options(options), os(os), ranks(mtf::MeshAttr::of(program).numRanks()) {}
 
-  LogicalResult run() {
-    return success(succeeded(checkGradients()) && succeeded(checkMicrobatches()) && succeeded(compareLevels("loss_grad", "gradients")) &&
-                   succeeded(compareLevels("train_step", "training step")));
+  /// `whole` is the program on the whole batch at once, null without microbatches.
+  LogicalResult run(ModuleOp whole) {
+    return success(succeeded(checkGradients()) && (!whole || succeeded(checkMicrobatches(whole))) &&
+                   succeeded(compareLevels("loss_grad", "gradients")) && succeeded(compareLevels("train_step", "training step")));
   }
 
 private:
-  OwningOpRef<ModuleOp> lowered(Level level, StringRef function);
   LogicalResult checkGradients();
-  LogicalResult checkMicrobatches();
+  LogicalResult checkMicrobatches(ModuleOp whole);
   LogicalResult compareLevels(StringRef function, StringRef what);
   FailureOr<Values> evaluate(ModuleOp module, StringRef function, ArrayRef<Tensor> arguments, Mode mode = Mode::Global);
   LogicalResult compare(const Values &expected, const Values &actual, func::FuncOp function, const Twine &which);
@@ -46,8 +47,8 @@ private:
 };
 } // namespace
 
-/// The program at `level`. For `loss_grad` the gradients are a function of their own, for `train_step` they are inside the step.
-OwningOpRef<ModuleOp> Verifier::lowered(Level level, StringRef function) {
+/// `program` at `level`. For `loss_grad` the gradients are a function of their own, for `train_step` they are inside the step.
+static OwningOpRef<ModuleOp> lowered(ModuleOp program, Level level, StringRef function) {
   OwningOpRef<ModuleOp> module = program.clone();
   PassManager passes(module->getContext());
   if (function == "loss_grad") {
@@ -60,7 +61,7 @@ OwningOpRef<ModuleOp> Verifier::lowered(Level level, StringRef function) {
 }
 
 LogicalResult Verifier::checkGradients() {
-  OwningOpRef<ModuleOp> module = lowered(Level::Grad, "loss_grad");
+  OwningOpRef<ModuleOp> module = lowered(program, Level::Grad, "loss_grad");
   if (!module)
     return failure();
   auto loss = module->lookupSymbol<func::FuncOp>("loss"), gradient = module->lookupSymbol<func::FuncOp>("loss_grad");
@@ -91,18 +92,13 @@ FailureOr<Values> Verifier::evaluate(ModuleOp module, StringRef name, ArrayRef<T
 }
 
 /// A step in microbatches must be the step on the whole batch.
-LogicalResult Verifier::checkMicrobatches() {
-  auto count = program->getAttrOfType<IntegerAttr>(mtf::kMicrobatches);
-  if (!count || count.getInt() == 1)
-    return success();
-  OwningOpRef<ModuleOp> module = lowered(Level::Grad, "train_step");
-  program->setAttr(mtf::kMicrobatches, IntegerAttr::get(count.getType(), 1));
-  OwningOpRef<ModuleOp> wholeModule = lowered(Level::Grad, "train_step");
-  program->setAttr(mtf::kMicrobatches, count);
-  auto step = module ? module->lookupSymbol<func::FuncOp>("train_step") : func::FuncOp();
-  auto wholeStep = wholeModule ? wholeModule->lookupSymbol<func::FuncOp>("train_step") : func::FuncOp();
+LogicalResult Verifier::checkMicrobatches(ModuleOp whole) {
+  OwningOpRef<ModuleOp> module = lowered(program, Level::Grad, "train_step"), wholeModule = lowered(whole, Level::Grad, "train_step");
+  if (!module || !wholeModule)
+    return failure();
+  auto step = module->lookupSymbol<func::FuncOp>("train_step"), wholeStep = wholeModule->lookupSymbol<func::FuncOp>("train_step");
   if (!step || !wholeStep)
-    return failure(!module || !wholeModule);
+    return success();
   FailureOr<Values> actual = evaluate(*module, "train_step", randomArguments(step, options.seed));
   FailureOr<Values> expected = evaluate(*wholeModule, "train_step", randomArguments(wholeStep, options.seed));
   if (failed(actual) || failed(expected))
@@ -111,12 +107,12 @@ LogicalResult Verifier::checkMicrobatches() {
   expected->taps.clear();
   if (failed(compare(*expected, *actual, wholeStep, "the step in microbatches")))
     return failure();
-  os << count.getInt() << " microbatches: the step on the whole batch, " << expected->results.size() << " results agree\n";
+  os << microbatchesOf(program) << " microbatches: the step on the whole batch, " << expected->results.size() << " results agree\n";
   return success();
 }
 
 LogicalResult Verifier::compareLevels(StringRef function, StringRef what) {
-  OwningOpRef<ModuleOp> global = lowered(Level::Grad, function);
+  OwningOpRef<ModuleOp> global = lowered(program, Level::Grad, function);
   if (!global)
     return failure();
   auto reference = global->lookupSymbol<func::FuncOp>(function);
@@ -127,7 +123,7 @@ LogicalResult Verifier::compareLevels(StringRef function, StringRef what) {
   if (failed(expected))
     return failure();
   for (auto [level, name] : {std::pair(Level::Sharded, StringRef("sharded")), std::pair(Level::Spmd, StringRef("partitioned"))}) {
-    OwningOpRef<ModuleOp> module = lowered(level, function);
+    OwningOpRef<ModuleOp> module = lowered(program, level, function);
     if (!module)
       return failure();
     FailureOr<Values> actual = evaluate(*module, function, arguments, Mode::VirtualRanks);
@@ -168,7 +164,7 @@ static void printSizes(const std::vector<ShrunkDim> &dims, raw_ostream &os) {
 }
 
 LogicalResult meshc::verifyProgram(Elaborate elaborate, const VerifyOptions &options, raw_ostream &os) {
-  OwningOpRef<ModuleOp> program = elaborate({});
+  OwningOpRef<ModuleOp> program = elaborate({}), whole;
   if (!program)
     return failure();
   if (!options.keepSizes) {
@@ -176,8 +172,10 @@ LogicalResult meshc::verifyProgram(Elaborate elaborate, const VerifyOptions &opt
     std::vector<std::string> settings = shrinkSizes(*program, elaborate, dims);
     printSizes(dims, os);
     program = elaborate(settings);
+    if (microbatchesOf(*program) > 1)
+      whole = withWholeBatch(*program, elaborate, settings);
   }
   if (auto loss = program->lookupSymbol<func::FuncOp>("loss"))
     tapNamedValues(loss);
-  return Verifier(*program, options, os).run();
+  return Verifier(*program, options, os).run(whole ? *whole : ModuleOp());
 }
