@@ -13,8 +13,9 @@ struct Difference {
   double expected, actual;
 };
 
-/// Compares element by element: |a - b| <= tolerance * (largest magnitude in the tensors), infinities and NaNs exactly. The scale
-/// is the tensor's because sums taken in another order differ by what was summed, not by what is left of it.
+/// Compares element by element: |a - b| <= tolerance * (largest magnitude in the tensors, at least 1e-3), infinities and NaNs exactly.
+/// The scale is the tensor's because sums taken in another order differ by what was summed, not by what is left of it; a tensor that is
+/// all zero but for rounding (the gradient of a key's bias) is what the bound of 1e-3 is for.
 std::optional<Difference> firstDifference(const Tensor &expected, const Tensor &actual, double tolerance);
 
 /// Of the finite elements.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes gpt2_layers.json: loss and gradients of a 2-layer GPT by PyTorch in float64, for gpt.test.
+"""Writes gpt.json: loss and gradients of a 2-layer GPT by PyTorch in float64, for gpt.test.
 
-    /usr/bin/python3 gpt2_layers.py > gpt2_layers.json       (Debian's python3-torch; made with 1.13.1)
+    /usr/bin/python3 gpt.py > gpt.json       (Debian's python3-torch; made with 1.13.1)
 
-The model is GPT-2's block (pre-norm, tanh GELU, tied embedding) with torch's own layer_norm, gelu, softmax and cross_entropy.
+The model is examples/gpt/gpt.mesh with torch's own layer_norm, gelu, softmax and cross_entropy.
 Dims are in the order of the parameter's declaration; `layers` comes first. No dropout. The loss is the sum over all tokens.
 """
 import json
@@ -14,23 +14,24 @@ import torch
 import torch.nn.functional as F
 
 torch.set_default_dtype(torch.float64)
-SIZES = dict(batch=4, seq=8, vocab=13, embed=12, heads=2, head=6, ff=24, layers=2)
+SIZES = dict(batch=3, seq=5, vocab=7, embed=6, heads=2, head=4, ff=9, layers=2)
 BLOCK = {
-    "ln1.gain": ["embed"], "ln1.bias": ["embed"],
-    "attn.wq": ["embed", "heads", "head"], "attn.wk": ["embed", "heads", "head"], "attn.wv": ["embed", "heads", "head"],
-    "attn.wo": ["heads", "head", "embed"],
-    "ln2.gain": ["embed"], "ln2.bias": ["embed"],
-    "mlp.w1": ["embed", "ff"], "mlp.b1": ["ff"], "mlp.w2": ["ff", "embed"], "mlp.b2": ["embed"],
+    "ln1.gain": ["embed"], "ln1.offset": ["embed"],
+    **{"attn." + name: ["embed", "heads", "head"] for name in ("wq", "wk", "wv")},
+    **{"attn." + name: ["heads", "head"] for name in ("bq", "bk", "bv")},
+    "attn.wo": ["heads", "head", "embed"], "attn.bo": ["embed"],
+    "ln2.gain": ["embed"], "ln2.offset": ["embed"],
+    "mlp.up.w": ["embed", "ff"], "mlp.up.b": ["ff"], "mlp.down.w": ["ff", "embed"], "mlp.down.b": ["embed"],
 }
 PARAMS = {
     "gpt.wte": ["vocab", "embed"], "gpt.wpe": ["seq", "embed"],
     **{"gpt.block." + name: ["layers"] + dims for name, dims in BLOCK.items()},
-    "gpt.ln_f.gain": ["embed"], "gpt.ln_f.bias": ["embed"],
+    "gpt.ln_f.gain": ["embed"], "gpt.ln_f.offset": ["embed"],
 }
 
 
 def make_parameters():
-    """Values with three decimals, so that the file is short; none of them special (gains not 1, biases not 0)."""
+    """Values with three decimals, so that the file is short; none of them special (gains not 1, offsets not 0)."""
     generator = torch.Generator().manual_seed(1)
     params = {}
     for name, dims in PARAMS.items():
@@ -47,14 +48,15 @@ def forward(p, tokens):
     causal = torch.ones(S, S, dtype=torch.bool).tril()
     for layer in range(SIZES["layers"]):
         w = {name: p["gpt.block." + name][layer] for name in BLOCK}
-        h = F.layer_norm(x, (E,), w["ln1.gain"], w["ln1.bias"], eps=1e-5)
-        q, k, v = (torch.einsum("bse,ehd->bhsd", h, w["attn." + n]) for n in ("wq", "wk", "wv"))
+        h = F.layer_norm(x, (E,), w["ln1.gain"], w["ln1.offset"], eps=1e-5)
+        q, k, v = (torch.einsum("bse,ehd->bhsd", h, w["attn.w" + n]) + w["attn.b" + n].unsqueeze(1) for n in "qkv")
         scores = q @ k.transpose(-1, -2) / math.sqrt(SIZES["head"])
         weights = scores.masked_fill(~causal, -math.inf).softmax(-1)
-        x = x + torch.einsum("bhsd,hde->bse", weights @ v, w["attn.wo"])
-        h = F.layer_norm(x, (E,), w["ln2.gain"], w["ln2.bias"], eps=1e-5)
-        x = x + F.gelu(h @ w["mlp.w1"] + w["mlp.b1"], approximate="tanh") @ w["mlp.w2"] + w["mlp.b2"]
-    return F.layer_norm(x, (E,), p["gpt.ln_f.gain"], p["gpt.ln_f.bias"], eps=1e-5) @ p["gpt.wte"].T
+        x = x + torch.einsum("bhsd,hde->bse", weights @ v, w["attn.wo"]) + w["attn.bo"]
+        h = F.layer_norm(x, (E,), w["ln2.gain"], w["ln2.offset"], eps=1e-5)
+        h = F.gelu(h @ w["mlp.up.w"] + w["mlp.up.b"], approximate="tanh")
+        x = x + h @ w["mlp.down.w"] + w["mlp.down.b"]
+    return F.layer_norm(x, (E,), p["gpt.ln_f.gain"], p["gpt.ln_f.offset"], eps=1e-5) @ p["gpt.wte"].T
 
 
 def tensor(value, dims, digits):
