@@ -113,9 +113,11 @@ void Elaborator::buildParams() {
     auto init = mtf::InitAttr::get(context, info.init.getInitKind(), builder.getF64FloatAttr(info.init.asDouble()));
     bool trains = !info.group.empty();
     auto update = trains ? mlir::FlatSymbolRefAttr::get(context, "update." + info.path) : mlir::FlatSymbolRefAttr();
-    mtf::ParamOp::create(builder, mlir::NameLoc::get(path, location(info.loc)), path, mlir::TypeAttr::get(info.type), strings(info.order), init,
+    auto param = mtf::ParamOp::create(builder, mlir::NameLoc::get(path, location(info.loc)), path, mlir::TypeAttr::get(info.type), strings(info.order), init,
                          strings(info.fanIn), strings(info.fanOut), info.noArrow ? builder.getUnitAttr() : mlir::UnitAttr(),
                          attr(trains ? info.group : "default"), update, strings(info.states));
+    if (info.isPinned)
+      param->setAttr(mtf::kPinnedType, mlir::TypeAttr::get(info.type.getElementType()));
   }
 }
 

@@ -89,6 +89,8 @@ struct ParamInfo {
   mtf::NamedTensorType type;
   Names order, fanIn, fanOut;
   bool noArrow = false;
+  /// The element type is written in the program.
+  bool isPinned = false;
   Value init;
   std::string group;
   Names states;

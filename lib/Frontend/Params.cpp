@@ -69,6 +69,7 @@ bool Elaborator::defineParam(const ParamDef &def) {
       return fail(def.name);
     }
     element = *given;
+    info.isPinned = true;
   }
   Dims whole;
   for (const std::unique_ptr<Loop> &loop : function->loops)

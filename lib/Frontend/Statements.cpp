@@ -183,6 +183,6 @@ Value Elaborator::annotate(Value value, const TypeRef &type, StringRef name, Loc
 Value Elaborator::pinPrecision(mlir::Value tensor, std::optional<mlir::Type> element) {
   mlir::Operation *op = tensor.getDefiningOp();
   if (element && op && llvm::isa<mlir::FloatType>(*element))
-    op->setAttr(mtf::kPrecision, builder.getStringAttr(spellElement(*element)));
+    op->setAttr(mtf::kPinnedType, mlir::TypeAttr::get(*element));
   return Value::ofTensor(tensor);
 }

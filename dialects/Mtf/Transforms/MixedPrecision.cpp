@@ -42,6 +42,7 @@ private:
   void roundOperands(Operation *product);
   /// Passes slices of rounded parameters, and residuals rounded.
   void roundSlices(RepeatOp loop);
+  /// Of parameters; a pinned value that was computed is f32, but a product of it may round.
   bool isPinned(Value value);
 
   func::FuncOp function;
@@ -73,8 +74,6 @@ static BlockArgument parameterOf(Value value) {
 }
 
 bool Rounding::isPinned(Value value) {
-  if (Operation *op = value.getDefiningOp())
-    return op->hasAttr(kPinnedType);
   BlockArgument parameter = parameterOf(value);
   if (!parameter)
     return false;
