@@ -151,6 +151,15 @@ TEST_F(Trainer, GeneratesTheSameUnderEveryMesh) {
   EXPECT_EQ(bad.output, "error: --prompt: byte 1 is '#' (U+0023), which the training text does not contain\n");
 }
 
+// Megatron's pattern: two all-reduces over `model` per layer and direction, one
+// over `data` for all gradients. 8 x 16 x 32 activations over 2 data ranks.
+TEST_F(Trainer, PrintsTraffic) {
+  std::string output = train(specimen(2, 2), "--steps 3 --traffic");
+  EXPECT_NE(output.find("  all-reduce of dot(o, wo) over 'model' (gpt.mesh:31): 2 calls, 16,384 bytes\n"), std::string::npos) << output;
+  EXPECT_NE(output.find("  all-reduce of grad(ln1) over 'model' (gpt.mesh:25): 2 calls, 16,384 bytes\n"), std::string::npos) << output;
+  EXPECT_NE(output.find("  all-reduce of gradients over 'data' (gpt.mesh:47): 1 call, "), std::string::npos) << output;
+}
+
 TEST_F(Trainer, ExportsWeightsAlone) {
   train(specimen(1, 2), "--steps 3 --save " + at("model"));
   Outcome outcome = run(specimen(2, 2) + " export --load " + at("model") + " --save " + at("weights"));

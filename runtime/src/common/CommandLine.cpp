@@ -139,6 +139,7 @@ CommandLine meshrt::parseCommandLine(int argc, char **argv,
   flags.integer("--steps", line.steps, 1, fmt::format("step to train up to (default {})", program.steps));
   flags.integer("--save-every", line.saveEvery, 1, "also save after every N steps");
   flags.integer("--eval-every", line.evalEvery, 1, "evaluate after every N steps (default: at the end)");
+  train->add_flag("--traffic", line.traffic, "print at the end what one rank sent per step in each collective");
   train->add_option_function<std::vector<std::string>>("--set", [&](const std::vector<std::string> &values) {
     for (const std::string &value : values)
       setValue(line, program, value);

@@ -21,6 +21,7 @@ struct CommandLine {
   int64_t saveEvery = 0;
   int64_t evalEvery = 0;   ///< 0: at the end only
   int64_t evalBatches = 0; ///< 0: the default of the command
+  bool traffic = false;    ///< print what each collective sent
   double temperature = 0.8;
   int64_t tokens = 200;
   std::string prompt;

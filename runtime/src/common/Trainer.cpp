@@ -33,6 +33,22 @@ static nlohmann::ordered_json evaluationEntry(int64_t step,
   return entry;
 }
 
+/// One line per call site: "all-reduce of grad(wte) over 'data' (gpt.mesh:31):
+/// 1 call, 154,389,504 bytes".
+static void printTraffic(const std::vector<CollectiveTraffic> &traffic,
+                         int64_t steps) {
+  int64_t total = 0;
+  fmt::print("sent by one rank per step, as in a ring:\n");
+  for (const CollectiveTraffic &entry : traffic) {
+    total += entry.bytesSent;
+    fmt::print("  {} of {} over {} ({}): {} call{}, {} bytes\n",
+               entry.collective, entry.site.what, entry.axes, entry.site.where,
+               entry.calls / steps, entry.calls / steps == 1 ? "" : "s",
+               groupDigits(entry.bytesSent / steps));
+  }
+  fmt::print("  in all {} bytes\n", groupDigits(total / steps));
+}
+
 static void train(const Program &program, const CommandLine &line) {
   const Step &step = program.trainStep;
   if (!step.run)
@@ -64,7 +80,7 @@ static void train(const Program &program, const CommandLine &line) {
     evaluatedAt = state.step;
   };
 
-  int64_t stop = 0;
+  int64_t firstStep = state.step, stop = 0;
   while (state.step < line.steps &&
          !(stop = session.device().agree(stopSignal))) {
     auto start = std::chrono::steady_clock::now();
@@ -105,6 +121,8 @@ static void train(const Program &program, const CommandLine &line) {
                  line.save.empty() ? "" : fmt::format(", saved to '{}'", line.save));
     return;
   }
+  if (line.traffic && root)
+    printTraffic(session.device().traffic(), state.step - firstStep);
   if (program.evalStep.run && evaluatedAt != state.step)
     evaluate(line.evalBatches ? line.evalBatches : 500);
 }

@@ -31,9 +31,13 @@ inline void wakeAll(std::atomic<uint32_t> &word) {
           0x7fffffff, nullptr, nullptr, 0);
 }
 
+/// About 10 us: longer than the gap between two loops of a step, short enough
+/// not to hurt when another process has taken the core after all.
+inline constexpr int kSpins = 1000;
+
 /// Waits until word != old, or about 100 ms. Returns whether it changed.
 inline bool waitChange(std::atomic<uint32_t> &word, uint32_t old, bool spin) {
-  for (int i = 0; spin && i < 4000; ++i) {
+  for (int i = 0; spin && i < kSpins; ++i) {
     if (word.load(std::memory_order_acquire) != old)
       return true;
     cpuRelax();

@@ -2,8 +2,9 @@
 //
 // oneDNN would start OpenMP threads of its own in every rank. Each worker of
 // the rank's pool therefore calls it for a slice of C with OpenMP limited to
-// the calling thread. On AVX-512 oneDNN's sgemm runs at twice the speed of
-// Debian's OpenBLAS (benchmarks/README.md).
+// the calling thread. On the shapes of GPT-2 124M, two threads of a Zen 5 EPYC
+// reach 490 GFLOP/s this way, and 252 with Debian's OpenBLAS 0.3.21 (which has
+// no AVX-512 kernels for that processor and takes Haswell's).
 //
 //===----------------------------------------------------------------------===//
 #include "GemmSlices.h"

@@ -1,8 +1,9 @@
 //===- GemmBf16.cpp - bf16 products through oneDNN's matmul ---------------===//
 //
-// With AVX512-BF16 or AMX, oneDNN multiplies bf16 directly, twice as fast as
-// f32 or better (benchmarks/README.md); packing B ahead of time would gain
-// another tenth. Elsewhere the operands are widened and multiplied as f32.
+// With AVX512-BF16 or AMX, oneDNN multiplies bf16 directly: on the shapes of
+// GPT-2 124M, two threads of a Zen 5 EPYC reach 900 to 950 GFLOP/s against 490
+// in f32. Packing B ahead of time would gain another 8 % and cost a second copy
+// of every weight. Elsewhere the operands are widened and multiplied as f32.
 //
 //===----------------------------------------------------------------------===//
 #include "GemmSlices.h"
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <tuple>
@@ -69,6 +71,9 @@ Product &productOf(int64_t m, int64_t n, int64_t k, float alpha, Strides as,
     sum.append_sum(beta);
     attributes.set_post_ops(sum);
   }
+  // One thread at a time: oneDNN 2.6's cache of primitives is shared.
+  static std::mutex creation;
+  std::lock_guard lock(creation);
   try {
     product.matmul.emplace(dnnl::matmul::primitive_desc(
         dnnl::matmul::desc(product.a, product.b, product.c), attributes,
