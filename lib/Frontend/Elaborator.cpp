@@ -207,6 +207,49 @@ mlir::OwningOpRef<mlir::ModuleOp> Elaborator::run() {
   return std::move(moduleOp);
 }
 
+/// The number of tokens that may occur in a data input: the size of the table it indexes, or 0.
+static int64_t vocabularyOf(mlir::ModuleOp module, mlir::Attribute name) {
+  int64_t size = 0;
+  module.walk([&](mtf::GatherOp gather) {
+    auto argument = llvm::dyn_cast<mlir::BlockArgument>(gather.getIndices());
+    auto function = argument ? llvm::dyn_cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+    if (function && function.getArgAttr(argument.getArgNumber(), mtf::kData) == name)
+      size = mtf::tensorType(gather.getTable()).dimSize(gather.getOverAttr());
+  });
+  return size;
+}
+
+/// What the trainer of the program is told besides the functions.
+void Elaborator::setRunAttributes() {
+  mlir::ModuleOp module = *moduleOp;
+  if (model)
+    module->setAttr(mtf::kName, attr(model->name.text));
+  llvm::SmallVector<mlir::NamedAttribute> constants;
+  for (auto &[name, setting] : root.dims)
+    if (setting.states[0] == Setting::State::Done)
+      constants.push_back(builder.getNamedAttr(name, attr(std::to_string(setting.values[0].asInt()))));
+  module->setAttr(mtf::kConstants, builder.getDictionaryAttr(constants));
+  // Token sources: which ids there are, unless the program says so.
+  auto sources = module->getAttrOfType<mlir::ArrayAttr>(mtf::kDataSources);
+  if (!sources)
+    return;
+  llvm::SmallVector<mlir::Attribute> described;
+  for (auto source : sources.getAsRange<mlir::DictionaryAttr>()) {
+    auto options = source.getAs<mlir::DictionaryAttr>("options");
+    auto names = source.getAs<mlir::ArrayAttr>("names");
+    int64_t size = names.empty() ? 0 : vocabularyOf(module, names[0]);
+    if (size != 0 && !options.contains("vocab")) {
+      mlir::NamedAttrList list(options);
+      list.set("vocab", builder.getI64IntegerAttr(size));
+      mlir::NamedAttrList all(source);
+      all.set("options", list.getDictionary(context));
+      source = all.getDictionary(context);
+    }
+    described.push_back(source);
+  }
+  module->setAttr(mtf::kDataSources, builder.getArrayAttr(described));
+}
+
 void Elaborator::setModuleAttributes() {
   mlir::Operation *op = *moduleOp;
   llvm::SmallVector<mlir::Attribute> order(dimOrder.begin(), dimOrder.end());
@@ -219,6 +262,7 @@ void Elaborator::setModuleAttributes() {
   op->setAttr(mtf::kMicrobatches, builder.getI64IntegerAttr(microbatches));
   if (root.dims.contains("batch"))
     op->setAttr(mtf::kBatchDim, attr("batch"));
+  setRunAttributes();
 }
 
 //===----------------------------------------------------------------------===//

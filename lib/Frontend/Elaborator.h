@@ -304,6 +304,7 @@ public:
   void readTrainSettings();
   void evaluateSettings();
   void setModuleAttributes();
+  void setRunAttributes();
 
   Frame &frame() { return *frames.back(); }
   bool canBuild(ast::Loc loc);

@@ -102,7 +102,7 @@ void Elaborator::readData() {
                                                    builder.getNamedAttr("arguments", builder.getArrayAttr(arguments)),
                                                    builder.getNamedAttr("options", builder.getDictionaryAttr(options))}));
   }
-  (*moduleOp)->setAttr("mtf.data_sources", builder.getArrayAttr(sources));
+  (*moduleOp)->setAttr(mtf::kDataSources, builder.getArrayAttr(sources));
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,6 @@
 //===- LoadModule.cpp - reads the input ---------------------------------------------===//
 #include "Commands.h"
+#include "Mtf/IR/Mtf.h"
 #include "meshc/Frontend/Frontend.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -34,7 +35,10 @@ mlir::OwningOpRef<mlir::ModuleOp> meshc::loadModule(Session &session, llvm::Arra
   if (llvm::StringRef(options.input).ends_with(".mesh")) {
     FrontendOptions frontend{options.sets, options.meshes, /*worldSize=*/0, options.layout, libraryFolders(session)};
     frontend.sets.insert(frontend.sets.end(), sets.begin(), sets.end());
-    return parseAndElaborate(session.sources, session.context, frontend);
+    mlir::OwningOpRef<mlir::ModuleOp> module = parseAndElaborate(session.sources, session.context, frontend);
+    if (module)
+      (*module)->setAttr(mtf::kSource, mlir::StringAttr::get(&session.context, options.input));
+    return module;
   }
   return mlir::parseSourceFile<mlir::ModuleOp>(session.sources, &session.context);
 }

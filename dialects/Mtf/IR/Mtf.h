@@ -56,8 +56,8 @@ inline constexpr llvm::StringLiteral kMesh = "mtf.mesh", kDimOrder = "mtf.dim_or
                                      kSharding = "mtf.sharding", kWhy = "mtf.why";
 
 /// Names of the module's attributes that only the trainer of the emitted program reads.
-inline constexpr llvm::StringLiteral kName = "mtf.name", kSource = "mtf.source", kDataSource = "mtf.data_source",
-                                     kItemsPerStep = "mtf.items_per_step", kSeed = "mtf.seed", kConstants = "mtf.constants";
+inline constexpr llvm::StringLiteral kName = "mtf.name", kSource = "mtf.source", kDataSources = "mtf.data_sources",
+                                     kConstants = "mtf.constants";
 /// A function `metric.NAME` (evaluation loss, a scalar) -> scalar is the metric NAME of the `eval` block.
 inline constexpr llvm::StringLiteral kMetricPrefix = "metric.";
 

@@ -26,9 +26,7 @@ def Mtf_Dialect : Dialect {
     | `mtf.clip` | bound on the global gradient norm |
     | `mtf.steps` | optimizer steps of a whole run |
     | `mtf.name`, `mtf.source` | the model's name, the program's file |
-    | `mtf.data_source` | where data come from: `{kind = "text"|"tokens"|"tensors", file = "corpus.txt", time_dim = "seq", vocab = 256, shifts = {targets = 1}}`; absent: the model makes its own |
-    | `mtf.items_per_step` | tokens (or samples) of one optimizer step, for the progress line |
-    | `mtf.seed` | default of `--seed` |
+    | `mtf.data_sources` | where data come from, a dictionary per source: `{kind = "text"|"tokens"|"tensors", names = ["tokens", "targets"], arguments = ["corpus.txt"], options = {vocab = 256}}` |
     | `mtf.constants` | `{batch = "64", ...}`: dims and constants fixed by this compilation |
 
     Attributes of function arguments and results: `mtf.param` (symbol of an `mtf.param`), `mtf.state` ([symbol, name]),

@@ -50,7 +50,8 @@ private:
   /// `head` followed by the items in braces: on one line if they fit, else one a line.
   void list(const Twine &head, llvm::ArrayRef<std::string> items);
   void step(StringRef field, StringRef symbol);
-  void data();
+  mlir::LogicalResult data();
+  std::pair<mlir::DictionaryAttr, int64_t> sourceOf(StringRef input);
   void run();
   mlir::LogicalResult metrics();
 
@@ -106,18 +107,25 @@ std::string DescriptionPrinter::parameter(rt::GlobalOp global) {
          quoted(param ? param.getGroup() : StringRef("")) + "}";
 }
 
-/// The `data` block as the front end describes it (mtf.data_source).
-static mlir::DictionaryAttr dataSource(mlir::ModuleOp module) {
-  return module->getAttrOfType<mlir::DictionaryAttr>(mtf::kDataSource);
+/// The source of a data input, and its place among the inputs that the source fills.
+std::pair<mlir::DictionaryAttr, int64_t> DescriptionPrinter::sourceOf(StringRef input) {
+  if (auto sources = module->getAttrOfType<mlir::ArrayAttr>(mtf::kDataSources))
+    for (auto source : sources.getAsRange<mlir::DictionaryAttr>())
+      for (auto [place, name] : llvm::enumerate(source.getAs<mlir::ArrayAttr>("names").getAsRange<mlir::StringAttr>()))
+        if (name.getValue() == input)
+          return {source, place};
+  return {nullptr, 0};
 }
 
+static bool isTokens(mlir::DictionaryAttr source) {
+  StringRef kind = source ? source.getAs<mlir::StringAttr>("kind").getValue() : StringRef();
+  return kind == "text" || kind == "tokens";
+}
+
+/// `tokens, targets from text(...)`: each input starts one token later than the one before.
 std::string DescriptionPrinter::dataInput(rt::GlobalOp global) {
-  int64_t shift = 0;
-  if (mlir::DictionaryAttr source = dataSource(module))
-    if (auto shifts = source.getAs<mlir::DictionaryAttr>("shifts"))
-      if (auto value = shifts.getAs<mlir::IntegerAttr>(global.getName()))
-        shift = value.getInt();
-  return "{" + quoted(global.getName()) + ", " + tensor(global) + ", " + std::to_string(shift) + "}";
+  auto [source, place] = sourceOf(global.getName());
+  return "{" + quoted(global.getName()) + ", " + tensor(global) + ", " + std::to_string(isTokens(source) ? place : 0) + "}";
 }
 
 void DescriptionPrinter::list(const Twine &head, llvm::ArrayRef<std::string> items) {
@@ -159,39 +167,61 @@ void DescriptionPrinter::step(StringRef field, StringRef symbol) {
     list("p." + field + ".outputs = ", items);
 }
 
-void DescriptionPrinter::data() {
-  mlir::DictionaryAttr source = dataSource(module);
-  if (!source)
-    return;
-  auto text = [&](StringRef key) {
-    auto value = source.getAs<mlir::StringAttr>(key);
-    return value ? value.getValue() : StringRef();
-  };
-  StringRef kind = text("kind");
+mlir::LogicalResult DescriptionPrinter::data() {
+  auto sources = module->getAttrOfType<mlir::ArrayAttr>(mtf::kDataSources);
+  if (!sources || sources.empty())
+    return mlir::success();
+  if (sources.size() > 1)
+    return module.emitError() << "the data block has " << sources.size() << " sources; the trainer reads one";
+  auto source = llvm::cast<mlir::DictionaryAttr>(sources[0]);
+  auto arguments = source.getAs<mlir::ArrayAttr>("arguments");
+  auto options = source.getAs<mlir::DictionaryAttr>("options");
+  auto file = arguments && arguments.size() == 1 ? llvm::dyn_cast<mlir::StringAttr>(arguments[0]) : nullptr;
+  StringRef kind = source.getAs<mlir::StringAttr>("kind").getValue();
+  StringRef kindName = kind == "text" ? "Text" : kind == "tokens" ? "Tokens" : kind == "tensors" ? "Tensors" : "";
+  if (kindName.empty() || !file)
+    return module.emitError() << "data come from text(\"FILE\"), tokens(\"FILE\") or tensors(\"FILE\"), not from '" << kind << "'";
   p.gap();
-  p.line("p.data.kind = DataSource::" + Twine(kind == "text" ? "Text" : kind == "tokens" ? "Tokens" : "Tensors") + ";");
-  p.line("p.data.file = " + quoted(text("file")) + ";");
-  if (auto batch = module->getAttrOfType<mlir::StringAttr>(mtf::kBatchDim))
-    p.line("p.data.batchDim = " + quoted(batch.getValue()) + ";");
+  p.line("p.data.kind = DataSource::" + kindName + ";");
+  p.line("p.data.file = " + quoted(file.getValue()) + ";");
+  StringRef batch, time;
+  if (auto attr = module->getAttrOfType<mlir::StringAttr>(mtf::kBatchDim))
+    batch = attr.getValue();
+  if (!batch.empty())
+    p.line("p.data.batchDim = " + quoted(batch) + ";");
   // The microbatch loop's dim leads the data of the training step.
   auto micro = module->getAttrOfType<mlir::IntegerAttr>(mtf::kMicrobatches);
-  if (micro && micro.getInt() > 1)
+  bool hasMicro = micro && micro.getInt() > 1;
+  if (hasMicro)
     p.line("p.data.microDim = \"micro\";");
-  if (!text("time_dim").empty())
-    p.line("p.data.timeDim = " + quoted(text("time_dim")) + ";");
-  if (auto vocab = source.getAs<mlir::IntegerAttr>("vocab"))
+  int64_t items = 1;
+  for (rt::GlobalOp global : globalsWith(rt::Role::Data, "train_step")) {
+    if (sourceOf(global.getName()).first != source)
+      continue;
+    auto type = llvm::cast<mtf::NamedTensorType>(global.getTensor());
+    items = 1;
+    for (mtf::DimAttr dim : type.getDims()) {
+      StringRef name = dim.getName().getValue();
+      bool isBatch = name == batch || (hasMicro && name == "micro");
+      if (!isBatch && isTokens(source))
+        time = name;
+      if (isBatch || isTokens(source))
+        items *= dim.getSize();
+    }
+    break;
+  }
+  if (!time.empty())
+    p.line("p.data.timeDim = " + quoted(time) + ";");
+  if (auto vocab = options ? options.getAs<mlir::IntegerAttr>("vocab") : nullptr)
     p.line("p.data.vocab = " + Twine(vocab.getInt()) + ";");
+  p.line("p.itemsPerStep = " + Twine(items) + ";");
+  return mlir::success();
 }
 
 void DescriptionPrinter::run() {
   p.gap();
-  auto integer = [&](StringRef attribute, StringRef field) {
-    if (auto value = module->getAttrOfType<mlir::IntegerAttr>(attribute))
-      p.line("p." + field + " = " + Twine(value.getInt()) + ";");
-  };
-  integer(mtf::kSteps, "steps");
-  integer(mtf::kSeed, "seed");
-  integer(mtf::kItemsPerStep, "itemsPerStep");
+  if (auto steps = module->getAttrOfType<mlir::IntegerAttr>(mtf::kSteps))
+    p.line("p.steps = " + Twine(steps.getInt()) + ";");
   if (auto constants = module->getAttrOfType<mlir::DictionaryAttr>(mtf::kConstants)) {
     llvm::SmallVector<std::string> items;
     for (mlir::NamedAttribute constant : constants)
@@ -276,7 +306,8 @@ mlir::LogicalResult DescriptionPrinter::print() {
     items.push_back("{" + quoted(*global.getParam()) + ", " + quoted(global.getName()) + ", " + tensor(global) + ", 0}");
   if (!items.empty())
     list("p.states = ", items);
-  data();
+  if (mlir::failed(data()))
+    return mlir::failure();
   if (auto prepare = module.lookupSymbol<rt::StepOp>("prepare"))
     p.line("p.prepare = " + stepName(prepare) + ";");
   step("trainStep", "train_step");
