@@ -72,9 +72,11 @@ ExitCode meshc::compile(Session &session) {
 
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (options.target == Target::Cuda)
-    return session.userError("--target=cuda is not part of this meshc");
-  if (ExitCode code = session.check([&] { return target::emitCpu(*module, os); }, "the program cannot be printed"))
+  bool cuda = options.target == Target::Cuda;
+  if (cuda && options.emit != Emit::Source && options.emit != Emit::Project)
+    return session.userError("--target=cuda builds with nvcc: write a folder with --emit=project -o FOLDER");
+  auto emit = [&] { return cuda ? target::emitCuda(*module, os) : target::emitCpu(*module, os); };
+  if (ExitCode code = session.check(emit, "the program cannot be printed"))
     return code;
   std::string name = target::programName(*module);
   switch (options.emit) {

@@ -65,6 +65,8 @@ public:
   virtual Expr index(mlir::StringAttr dim) = 0;
   /// This rank's shard index over the axes.
   virtual Expr shard(mlir::ArrayAttr axes) = 0;
+  /// `target = value;`, for the element that a store writes.
+  virtual void storeElement(rt::StoreOp op, const Expr &target, const Expr &value) { p.assign(target.str(), value.str()); }
 
 protected:
   Printer &p;

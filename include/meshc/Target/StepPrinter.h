@@ -1,7 +1,7 @@
 //===- StepPrinter.h - a step as a sequence of calls ------------------------------------===//
 //
 // The CPU and the CUDA runtime offer the same calls (matmul, attendForward, allReduce, ...), so a step prints alike for both.
-// What differs is virtual: how a kernel is called, and how a mask is written down.
+// What differs is virtual: how a kernel is called, and how a mask starts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MESHC_TARGET_STEPPRINTER_H
@@ -23,11 +23,13 @@ public:
   mlir::LogicalResult print(rt::StepOp step);
 
 protected:
-  /// Arguments of a kernel's function.
-  virtual llvm::SmallVector<std::string> kernelArguments(rt::KernelOp kernel, const KernelFunction &function) = 0;
-  /// An expression for the mask with the given body, printing what must stand before the call.
-  virtual mlir::FailureOr<std::string> mask(mlir::Region &region, mlir::ValueRange operands) = 0;
+  /// The call of a kernel's function.
+  virtual void kernel(rt::KernelOp op) = 0;
+  /// `[=](int64_t query, int64_t key, int64_t, int64_t)`: the start of a mask.
+  virtual std::string maskHead(llvm::StringRef parameters) = 0;
 
+  /// A call with a comment that says where it comes from, and what it computes if `what` says so.
+  void call(mlir::Operation *op, llvm::StringRef function, llvm::SmallVector<std::string> arguments, llvm::StringRef what = "");
   /// The pointer to a buffer, or the text of an i32.
   Expr text(mlir::Value value) { return values.lookup(value); }
 
@@ -49,10 +51,11 @@ private:
   void loop(rt::LoopOp op);
 
   //===--- calls ---===//
-  void kernel(rt::KernelOp op);
   void gemm(rt::GemmOp op);
   template <typename OpTy>
   mlir::LogicalResult attend(OpTy op, llvm::StringRef function, mlir::ValueRange arguments);
+  /// The name of a function object for the mask with the given body, which is printed here.
+  mlir::FailureOr<std::string> mask(mlir::Region &region, mlir::ValueRange operands);
   mlir::LogicalResult scatterAdd(rt::ScatterAddOp op);
   mlir::LogicalResult topK(rt::TopKOp op);
   mlir::LogicalResult cumSum(rt::CumSumOp op);
@@ -61,8 +64,6 @@ private:
   void reduceScatter(rt::ReduceScatterOp op);
   void allToAll(rt::AllToAllOp op);
 
-  /// A call with a comment that says where it comes from, and what it computes if `what` says so.
-  void call(mlir::Operation *op, llvm::StringRef function, llvm::SmallVector<std::string> arguments, llvm::StringRef what = "");
   void remark(mlir::Operation *op, llvm::StringRef what);
   std::string site(mlir::Operation *op, llvm::StringRef what);
   /// `kBatch * kSeq` for the dims `names` of a buffer.

@@ -11,6 +11,9 @@ namespace meshc::target {
 /// is an error at the op's place.
 mlir::LogicalResult emitCpu(mlir::ModuleOp module, llvm::raw_ostream &os);
 
+/// The same as one CUDA file for the CUDA runtime (runtime/include/meshrt/cuda.h): one process per GPU.
+mlir::LogicalResult emitCuda(mlir::ModuleOp module, llvm::raw_ostream &os);
+
 /// The program's name as a word that files and CMake targets can have: the model's, else the source file's, else "program".
 std::string programName(mlir::ModuleOp module);
 

@@ -172,5 +172,5 @@ void BodyPrinter::store(rt::StoreOp op) {
       early.push_back(waiting);
   for (mlir::Value waiting : early)
     materialize(waiting);
-  p.assign(element(op).str(), value.str());
+  storeElement(op, element(op), value);
 }

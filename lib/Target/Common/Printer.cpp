@@ -7,6 +7,9 @@ using namespace meshc::target;
 using llvm::StringRef;
 using llvm::Twine;
 
+/// Opener of a block whose head is no longer among the lines.
+static constexpr size_t kWritten = ~size_t(0);
+
 void Printer::add(std::string text) {
   lines.push_back(std::move(text));
   fresh = lines.back().empty();
@@ -63,7 +66,8 @@ void Printer::comment(const Twine &text) {
 }
 
 void Printer::indent() {
-  openers.push_back(lines.empty() ? 0 : lines.size() - 1);
+  // A head outside of all blocks has been written already.
+  openers.push_back(lines.empty() ? kWritten : lines.size() - 1);
   ++depth;
 }
 
@@ -87,7 +91,7 @@ void Printer::close(const Twine &tail) {
   openers.pop_back();
   --depth;
   std::string text = tail.str();
-  bool single = opener + 2 == lines.size() && text.empty();
+  bool single = opener != kWritten && opener + 2 == lines.size() && text.empty();
   if (single) {
     StringRef head = StringRef(lines[opener]).ltrim(), body = StringRef(lines.back()).ltrim();
     if ((head.starts_with("for (") || head.starts_with("if (")) && body.ends_with(";") && !body.starts_with("//") &&

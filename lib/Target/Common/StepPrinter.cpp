@@ -213,14 +213,6 @@ std::string StepPrinter::nameOrText(mlir::Value value) {
   return name.empty() ? text(value).str() : name.str();
 }
 
-void StepPrinter::kernel(rt::KernelOp op) {
-  const KernelFunction &function = kernels.functionOf(op);
-  llvm::SmallVector<std::string> arguments = kernelArguments(op, function);
-  for (int64_t number : kernels.numbersOf(op))
-    arguments.push_back(std::to_string(number));
-  call(op, function.name, arguments);
-}
-
 Expr StepPrinter::size(rt::BufferType type, mlir::ArrayAttr names) {
   Expr result = 1;
   for (auto name : names.getAsRange<mlir::StringAttr>())

@@ -145,7 +145,11 @@ int cuda::countDevices(std::string &why) {
     return 0;
   }
   if (result.status != cudaSuccess) {
-    why = cudaGetErrorString(static_cast<cudaError_t>(result.status));
+    auto status = static_cast<cudaError_t>(result.status);
+    why = status == cudaErrorInsufficientDriver
+              ? "no NVIDIA driver, or one older than the CUDA toolkit that "
+                "built this program"
+              : cudaGetErrorString(status);
     return 0;
   }
   if (result.count == 0)
