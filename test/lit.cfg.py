@@ -25,6 +25,11 @@ config.substitutions.append(("%inputs", os.path.join(config.meshc_source, "test"
 config.substitutions.append(("%check-cpu-source", "c++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -fopenmp-simd -I" +
                              os.path.join(config.meshc_source, "runtime", "include")))
 
+# Emitted CUDA must compile without a warning where there is no CUDA: against the headers that execute it on the host.
+config.substitutions.append(("%check-cuda-source", "c++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-unknown-pragmas -DMESHRT_CUDA_ON_HOST -x c++ " +
+                             " ".join("-I" + os.path.join(config.meshc_source, folder)
+                                      for folder in ("runtime/include", "test/CudaOnHost/include"))))
+
 if shutil.which("nvcc"):
     config.available_features.add("nvcc")
 if config.sanitized:
