@@ -84,6 +84,15 @@ TEST(Layout, ScatterPutsElementsWhereTheHeaderSays) {
   std::vector<float> back(210);
   gatherTensor(*device, program.mesh, tensor, back.data());
   EXPECT_EQ(back, global);
+
+  // One row of one layer, and one column.
+  std::vector<float> row(7), column(3 * 10);
+  gatherSlice(*device, program.mesh, tensor, {2, 8, -1}, row.data());
+  for (int64_t c = 0; c < 7; ++c)
+    EXPECT_EQ(row[c], global[(2 * 10 + 8) * 7 + c]);
+  gatherSlice(*device, program.mesh, tensor, {-1, -1, 5}, column.data());
+  for (int64_t i = 0; i < 30; ++i)
+    EXPECT_EQ(column[i], global[i * 7 + 5]);
 }
 
 TEST(Layout, BadProgramsAreInternalErrors) {

@@ -46,31 +46,28 @@ static std::vector<int32_t> encodePrompt(const Vocabulary &vocabulary,
 }
 
 /// The logits after position `time` of row 0: the elements of the result along
-/// its one dim that is neither batch nor time.
+/// the dims that are neither batch nor time.
 static std::vector<float> logitsAt(Session &session, const Program &program,
                                    const Tensor &result, int64_t time) {
-  std::vector<float> global(globalCount(result));
-  if (result.type == ElementType::BF16) {
-    std::vector<bf16> narrow(global.size());
-    gatherTensor(session.device(), program.mesh, result, narrow.data());
-    std::copy(narrow.begin(), narrow.end(), global.begin());
-  } else {
-    gatherTensor(session.device(), program.mesh, result, global.data());
-  }
-  int64_t stride = 1, base = 0, classes = 1, classStride = 1;
-  for (size_t i = result.dims.size(); i-- > 0; stride *= result.dims[i].size) {
-    const Dim &dim = result.dims[i];
-    if (dim.name == program.data.timeDim) {
-      base += time * stride;
-    } else if (dim.name != program.data.batchDim &&
-               dim.name != program.data.microDim) {
-      classes = dim.size;
-      classStride = stride;
-    }
+  std::vector<int64_t> at;
+  int64_t classes = 1;
+  for (const Dim &dim : result.dims) {
+    bool isTime = dim.name == program.data.timeDim;
+    bool isRow = dim.name == program.data.batchDim ||
+                 (!program.data.microDim.empty() &&
+                  dim.name == program.data.microDim);
+    at.push_back(isTime ? time : isRow ? 0 : -1);
+    if (!isTime && !isRow)
+      classes *= dim.size;
   }
   std::vector<float> logits(classes);
-  for (int64_t i = 0; i < classes; ++i)
-    logits[i] = global[base + i * classStride];
+  if (result.type != ElementType::BF16) {
+    gatherSlice(session.device(), program.mesh, result, at, logits.data());
+    return logits;
+  }
+  std::vector<bf16> narrow(classes);
+  gatherSlice(session.device(), program.mesh, result, at, narrow.data());
+  std::copy(narrow.begin(), narrow.end(), logits.begin());
   return logits;
 }
 
@@ -78,7 +75,9 @@ void meshrt::generateText(Session &session, const Program &program,
                           const CommandLine &line) {
   const Step &step = program.forward;
   if (!step.run || step.data.size() != 1 || step.outputs.empty() ||
-      program.data.timeDim.empty())
+      program.data.timeDim.empty() ||
+      (step.outputs[0].value.type != ElementType::F32 &&
+       step.outputs[0].value.type != ElementType::BF16))
     throw userError("model '{}' does not map a sequence of tokens to logits: "
                     "nothing to generate",
                     program.name);

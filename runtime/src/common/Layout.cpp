@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace meshrt;
 
@@ -205,19 +206,56 @@ void meshrt::scatterTensor(Device &device, const std::vector<MeshAxis> &mesh,
 
 void meshrt::gatherTensor(Device &device, const std::vector<MeshAxis> &mesh,
                           const Tensor &tensor, void *global) {
+  gatherSlice(device, mesh, tensor,
+              std::vector<int64_t>(tensor.dims.size(), -1), global);
+}
+
+/// The part of a slice that `rank` holds, as a tensor of the remaining dims.
+/// False if it holds none.
+static bool sliceOfRank(const std::vector<MeshAxis> &mesh, const Tensor &tensor,
+                        const std::vector<int64_t> &at, int rank,
+                        Tensor &slice) {
+  std::vector<int> coordinates = coordinatesOf(mesh, rank);
+  slice = {tensor.type, tensor.offset, {}};
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    const Dim &dim = tensor.dims[i];
+    if (at[i] < 0) {
+      slice.dims.push_back(dim);
+      continue;
+    }
+    int64_t shard = 0, local = dim.padded / ways(mesh, dim.axes);
+    for (int axis : dim.axes)
+      shard = shard * mesh[axis].size + coordinates[axis];
+    int64_t index = at[i] - shard * local;
+    if (index < 0 || index >= local)
+      return false;
+    slice.offset += index * dim.stride * elementBytes(tensor.type);
+  }
+  return true;
+}
+
+void meshrt::gatherSlice(Device &device, const std::vector<MeshAxis> &mesh,
+                         const Tensor &tensor, const std::vector<int64_t> &at,
+                         void *global) {
   int ranks = 1;
   for (const MeshAxis &axis : mesh)
     ranks *= axis.size;
   int64_t size = elementBytes(tensor.type);
-  std::vector<std::byte> local(localCount(mesh, tensor) * size);
-  std::map<int64_t, int> holders;
-  for (int rank = 0; rank < ranks; ++rank)
-    holders.try_emplace(partIndex(mesh, tensor, rank), rank);
-  for (const auto &[part, rank] : holders) {
-    device.copyOut(rank, tensor.offset, local.data(), local.size());
+  std::set<int64_t> seen;
+  std::vector<std::byte> local;
+  for (int rank = 0; rank < ranks; ++rank) {
+    Tensor slice;
+    if (!seen.insert(partIndex(mesh, tensor, rank)).second ||
+        !sliceOfRank(mesh, tensor, at, rank, slice))
+      continue;
+    int64_t span = 1;
+    for (const Dim &dim : slice.dims)
+      span += (dim.padded / ways(mesh, dim.axes) - 1) * dim.stride;
+    local.resize(span * size);
+    device.copyOut(rank, slice.offset, local.data(), span * size);
     if (!device.isRoot())
       continue;
-    forEachRun(mesh, tensor, rank, [&](const Run &run) {
+    forEachRun(mesh, slice, rank, [&](const Run &run) {
       copyRun<false>(static_cast<std::byte *>(global), local.data(), run, size);
     });
   }

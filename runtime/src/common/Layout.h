@@ -56,6 +56,12 @@ void scatterTensor(Device &device, const std::vector<MeshAxis> &mesh,
 void gatherTensor(Device &device, const std::vector<MeshAxis> &mesh,
                   const Tensor &tensor, void *global);
 
+/// The same for the elements whose index along dim i is at[i], or any if at[i]
+/// is -1; moves no more than what lies between the first and the last of them.
+void gatherSlice(Device &device, const std::vector<MeshAxis> &mesh,
+                 const Tensor &tensor, const std::vector<int64_t> &at,
+                 void *global);
+
 } // namespace meshrt
 
 #endif // MESHRT_SRC_COMMON_LAYOUT_H
