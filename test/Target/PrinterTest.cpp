@@ -123,7 +123,7 @@ TEST(Printer, LongLinesBreak) {
   EXPECT_EQ(printed([](Printer &p) { p.call("matmul", {"rank", "{.m = 4, .n = 4}", "input", "weights"}); }),
             "matmul(rank, {.m = 4, .n = 4}, input,\n       weights);\n");
   EXPECT_EQ(printed([](Printer &p) { p.assign("float t", "first * second + third * fourth + fifth"); }),
-            "float t = first * second + third *\n          fourth + fifth;\n");
+            "float t = first * second +\n          third * fourth + fifth;\n");
   EXPECT_EQ(printed([](Printer &p) { p.comment("one two three four five six seven eight nine"); }),
             "// one two three four five six seven\n// eight nine\n");
   EXPECT_EQ(printed([](Printer &p) { p.remarked("float *x = y;", "x[batch=4]"); }), "float *x = y;  // x[batch=4]\n");

@@ -11,7 +11,8 @@
 //     %w', %m' = @update.w(%w, %d_w * %scale, %m, %step, %total_steps)
 //     return %w', %m', %sum / %weight, %grad_norm
 //
-// All functions are for one microbatch. If it is the only one there is no loop, and the data have no dimension `micro`. @eval_step is the same without gradients, from @eval.
+// All functions are for one microbatch. If it is the only one there is no loop, and the data have no dimension `micro`. @eval_step is the same without gradients, from @eval; its
+// results are the numerator and the denominator of the loss.
 // The functions put together become private: they are kept for inspection only.
 //
 //===----------------------------------------------------------------------===//
@@ -371,7 +372,10 @@ static LogicalResult buildEvalStep(ModuleOp module, const Microbatches &micro, f
   FailureOr<SmallVector<Value>> weights = step.sumOver(weightPart, Value()), sums = step.sumOver(evalPart, Value());
   if (failed(weights) || failed(sums))
     return failure();
-  addMeans(step, *sums, weights->front(), eval, 0);
+  // The trainer evaluates many batches: it divides the sum of these by the sum of those.
+  step.addResult(sums->front(), kResult, step.builder.getStringAttr("numerator"));
+  step.addResult(weights->front(), kResult, step.builder.getStringAttr("denominator"));
+  addMeans(step, ArrayRef(*sums).drop_front(), weights->front(), eval, 1);
   step.finish();
   return success();
 }

@@ -24,6 +24,11 @@ Expr Expr::floating(double value, bool isDouble) {
       break;
   }
   std::string text = buffer;
+  // 20 is easier to read than 2e+01.
+  if (double size = std::abs(value); size >= 1 && size < 1e6 && text.find('e') != std::string::npos) {
+    std::snprintf(buffer, sizeof buffer, "%.0f", value);
+    text = buffer;
+  }
   if (text.find_first_of(".e") == std::string::npos)
     text += ".0";
   if (!isDouble)

@@ -49,12 +49,10 @@ static std::string functionName(rt::KernelOp kernel, const KernelSignature &sign
 static std::string parameterName(const KernelFunction &function, size_t number, Vocabulary &vocabulary) {
   llvm::SmallVector<StringRef> wanted;
   const KernelSignature::Parameter &first = function.signature.parameters[number];
-  if (StringRef name = nameOf(first.arguments.front().getLoc()); !name.empty())
-    return name.str();
   for (rt::KernelOp use : function.uses)
     wanted.push_back(nameOf(KernelSignature::of(use).parameters[number].operand(use), vocabulary));
   if (llvm::all_equal(wanted))
-    return wanted.front().empty() ? "value" : wanted.front().str();
+    return wanted.front().empty() ? "t" : wanted.front().str();
   if (auto get = rt::rootOf(first.operand(function.uses.front())).getDefiningOp<rt::GetGlobalOp>()) {
     rt::GlobalOp global = vocabulary.lookup(get);
     if (global.getRole() == rt::Role::Param)
@@ -62,7 +60,7 @@ static std::string parameterName(const KernelFunction &function, size_t number, 
     if (global.getRole() == rt::Role::State)
       return global.getName().str();
   }
-  return wanted.front().empty() ? "value" : wanted.front().str();
+  return wanted.front().empty() ? "t" : wanted.front().str();
 }
 
 static std::string location(llvm::ArrayRef<rt::KernelOp> uses) {

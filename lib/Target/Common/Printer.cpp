@@ -131,12 +131,38 @@ void Printer::assign(const Twine &head, StringRef expression) {
   wrapped(start + expression.str() + ";", start.size() < width / 3 ? start.size() : 4);
 }
 
-/// The last place within the first `room` characters where a statement reads well broken: behind an operator or a comma.
+/// How well a statement reads when broken behind the word that ends before `at`; higher is worse, -1 is not at all.
+static int breakCost(char last, int depth) {
+  switch (last) {
+  case '?': case ':': case '&': case '|': return depth * 8;
+  case '=': return depth * 8 + 1;
+  case ',': return depth * 8 + 1;
+  case '+': case '-': return depth * 8 + 3;
+  case '*': case '/': return depth * 8 + 5;
+  case '<': case '>': return depth * 8 + 2;
+  default: return -1;
+  }
+}
+
+/// The best place to break a statement so that at most `room` characters come before it: behind the operator that binds least,
+/// as far to the right as possible, in the second half of the room if there is one.
 static size_t breakAt(StringRef text, size_t room) {
-  for (size_t at = std::min(room, text.size() - 1); at > 1; --at)
-    if (text[at] == ' ' && StringRef(",=+-*/?:&|<>{").contains(text[at - 1]) && text[at - 2] != '[')
-      return at;
-  return StringRef::npos;
+  size_t best = StringRef::npos, late = StringRef::npos;
+  int bestCost = 0, lateCost = 0, depth = 0;
+  for (size_t at = 1; at <= room && at < text.size(); ++at) {
+    char last = text[at - 1];
+    depth += StringRef("([{").contains(last) ? 1 : StringRef(")]}").contains(last) ? -1 : 0;
+    if (text[at] != ' ' || at < 2 || text[at - 2] == '[')
+      continue;
+    int cost = breakCost(last, depth);
+    if (cost < 0)
+      continue;
+    if (best == StringRef::npos || cost <= bestCost)
+      best = at, bestCost = cost;
+    if (at > room / 2 && (late == StringRef::npos || cost <= lateCost))
+      late = at, lateCost = cost;
+  }
+  return late != StringRef::npos ? late : best;
 }
 
 void Printer::wrapped(StringRef text, unsigned hanging) {

@@ -29,11 +29,11 @@ std::string meshc::target::shapeText(rt::BufferType type, bool sizes) {
 
 StringRef meshc::target::nameOf(mlir::Value value, Vocabulary &vocabulary) {
   while (true) {
-    if (StringRef name = nameOf(value.getLoc()); !name.empty())
-      return name;
     mlir::Operation *op = value.getDefiningOp();
     if (auto get = llvm::dyn_cast_or_null<rt::GetGlobalOp>(op))
       return vocabulary.variable(vocabulary.lookup(get));
+    if (StringRef name = nameOf(value.getLoc()); !name.empty())
+      return name;
     if (!op || !llvm::isa<rt::SliceOp, rt::ViewOp>(op))
       return "";
     value = op->getOperand(0);
@@ -91,7 +91,11 @@ void Vocabulary::nameGlobals() {
       if (global.getRole() == rt::Role::State)
         name += "." + global.getName().str();
     }
-    globals[global] = {identifier(name), names.add(constantName(name))};
+    // Data, scalars and results of the training step have the plain names.
+    std::string constant = name;
+    if (StringRef step = global.getStep().value_or(""); !step.empty() && step != "train_step")
+      constant = (step.ends_with("_step") ? step.drop_back(5) : step).str() + "." + name;
+    globals[global] = {identifier(name), names.add(constantName(constant))};
   });
 }
 
