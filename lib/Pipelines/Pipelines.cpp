@@ -1,7 +1,9 @@
 //===- Pipelines.cpp - the passes from level to level -------------------------===//
 #include "meshc/Pipelines/Pipelines.h"
 #include "Mtf/Transforms/Passes.h"
+#include "Rt/Transforms/Passes.h"
 #include "Spmd/Transforms/Passes.h"
+#include "meshc/Conversion/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace meshc;
@@ -48,9 +50,19 @@ void meshc::buildSpmdPipeline(mlir::OpPassManager &passes, const SpmdOptions &) 
   passes.addPass(spmd::createVerifySpmd());
 }
 
+/// Buffers, kernels and library calls at fixed offsets.
+void meshc::buildRtPipeline(mlir::OpPassManager &passes) {
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(createMtfToRt());
+  passes.addNestedPass<rt::StepOp>(rt::createReuseBuffers());
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(rt::createPlanMemory());
+}
+
 void meshc::registerPipelines() {
   mlir::PassPipelineRegistration<ShardedOptions>("meshc-sharded", "from the global program to shardings in every type", buildShardedPipeline);
   mlir::PassPipelineRegistration<SpmdOptions>("meshc-spmd", "from shardings to one rank's program with collectives", buildSpmdPipeline);
+  mlir::PassPipelineRegistration<>("meshc-rt", "from one rank's program to buffers, kernels and library calls", buildRtPipeline);
 }
 
 void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to) {
@@ -61,4 +73,6 @@ void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to) {
     buildShardedPipeline(passes);
   if (passesThrough(Level::Spmd))
     buildSpmdPipeline(passes);
+  if (passesThrough(Level::Rt))
+    buildRtPipeline(passes);
 }

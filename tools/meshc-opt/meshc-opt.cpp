@@ -2,8 +2,10 @@
 #include "Mtf/IR/Mtf.h"
 #include "Mtf/Transforms/Passes.h"
 #include "Rt/IR/Rt.h"
+#include "Rt/Transforms/Passes.h"
 #include "Spmd/IR/Spmd.h"
 #include "Spmd/Transforms/Passes.h"
+#include "meshc/Conversion/Passes.h"
 #include "meshc/Pipelines/Pipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,6 +18,8 @@ int main(int argc, char **argv) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, meshc::mtf::MtfDialect,
                   meshc::rt::RtDialect, meshc::spmd::SpmdDialect>();
   meshc::spmd::registerSpmdPasses();
+  meshc::registerConversionPasses();
+  meshc::rt::registerRtPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   meshc::mtf::registerMtfPasses();

@@ -170,9 +170,29 @@ SmallVector<DimAttr> KernelOp::iterationDims() {
   return dims;
 }
 
+Operation *KernelOp::findLoadAfterStore(BlockArgument in, BlockArgument out) {
+  Block *body = &getBody().front();
+  auto isRow = [&](Attribute name) {
+    return llvm::any_of(getRow().getAsRange<DimAttr>(), [&](DimAttr dim) { return dim.getName() == name; });
+  };
+  for (Operation *store : out.getUsers()) {
+    if (!isa<StoreOp>(store))
+      continue;
+    Operation *storePlace = body->findAncestorOpInBlock(*store);
+    for (Operation *load : in.getUsers()) {
+      Operation *loadPlace = body->findAncestorOpInBlock(*load);
+      ArrayAttr at = cast<LoadOp>(load).getAt();
+      bool before = loadPlace == storePlace ? load->isBeforeInBlock(store) && at.empty() : loadPlace->isBeforeInBlock(storePlace);
+      if (!before || !llvm::all_of(at, isRow))
+        return load;
+    }
+  }
+  return nullptr;
+}
+
 /// - block arguments are the operands' types
 /// - no dim is both outer and row; `rt.row` stands where there are row dims
-/// - a buffer that is read and written in place has every dim and is read by plain loads
+/// - what is written in place is not read afterwards
 LogicalResult KernelOp::verify() {
   Block &body = getBody().front();
   if (body.getArgumentTypes() != getOperandTypes())
@@ -184,10 +204,9 @@ LogicalResult KernelOp::verify() {
   if (getRow().empty() && !body.getOps<RowOp>().empty())
     return emitOpError() << "has row loops but no row dimensions";
   for (auto [i, in] : llvm::enumerate(getIns()))
-    if (isa<BufferType>(in.getType()) && llvm::is_contained(getOuts(), in))
-      for (Operation *user : inArg(i).getUsers())
-        if (auto load = dyn_cast<LoadOp>(user); load && !load.getAt().empty())
-          return load.emitOpError() << "reads at a computed index what the kernel overwrites";
+    if (auto out = llvm::find(getOuts(), in); out != getOuts().end())
+      if (Operation *load = findLoadAfterStore(inArg(i), outArg(out - getOuts().begin())))
+        return load->emitOpError() << "reads what the kernel has overwritten in place";
   return success();
 }
 

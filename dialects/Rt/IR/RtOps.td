@@ -164,8 +164,8 @@ def Rt_KernelOp : Rt_Op<"kernel", [NoTerminator, SingleBlock, AttrSizedOperandSe
     - no outer dims: a full reduction to scalars; reduce in blocks of a fixed size, so that the result does not depend on threads.
     Sums are taken in the operand's type, in an order that depends on sizes alone.
 
-    In place: a buffer may be both in `ins` and `outs` if it has every iteration dim, every load of it is without `at`, and no `rt.row` after the one
-    that stores it loads the old value.
+    In place: a buffer may be both in `ins` and `outs` if it has every dim of the place of its store, every load of it comes before the store (in the
+    same `rt.row`, or earlier in the body), and loads `at` computed indices of row dims alone come before the `rt.row` that stores.
   }];
   let arguments = (ins Rt_Dims:$outer, Rt_Dims:$row, UnitAttr:$columns, Rt_Operands:$ins,
                        Arg<Variadic<Rt_Buffer>, "", [MemWrite]>:$outs);
@@ -182,6 +182,8 @@ def Rt_KernelOp : Rt_Op<"kernel", [NoTerminator, SingleBlock, AttrSizedOperandSe
     ::mlir::OpOperand &operandOf(::mlir::BlockArgument argument) { return getOperation()->getOpOperand(argument.getArgNumber()); }
     /// Outer dims, then row dims.
     ::llvm::SmallVector<DimAttr> iterationDims();
+    /// A load through `in` that would read new values if `in` and `out` were one buffer, or null.
+    ::mlir::Operation *findLoadAfterStore(::mlir::BlockArgument in, ::mlir::BlockArgument out);
   }];
 }
 

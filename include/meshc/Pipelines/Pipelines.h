@@ -32,7 +32,10 @@ struct SpmdOptions : mlir::PassPipelineOptions<SpmdOptions> {
 };
 void buildSpmdPipeline(mlir::OpPassManager &passes, const SpmdOptions &options = {});
 
-/// Makes the pipelines `meshc-sharded` and `meshc-spmd` known to meshc-opt.
+/// From one rank's program to buffers at planned offsets, kernels and library calls.
+void buildRtPipeline(mlir::OpPassManager &passes);
+
+/// Makes the pipelines `meshc-sharded`, `meshc-spmd` and `meshc-rt` known to meshc-opt.
 void registerPipelines();
 
 /// Adds the passes that take a module of level `from` to level `to`, in order. None if it is there already.
