@@ -128,9 +128,27 @@ Padding PaddingStates::elementwise(Operation *op) const {
   return paddingOf(evaluate(op, values));
 }
 
+static Padding identityOf(ReductionKind kind) {
+  switch (kind) {
+  case ReductionKind::Sum:  return Padding::Zero;
+  case ReductionKind::Prod: return Padding::One;
+  case ReductionKind::Max:  return Padding::NegInf;
+  case ReductionKind::Min:  return Padding::PosInf;
+  }
+  llvm_unreachable("unknown reduction");
+}
+
 /// True if every padded dimension of `type` is named in `dims`.
 static bool onlyPaddedIn(NamedTensorType type, ArrayAttr dims) {
   return llvm::all_of(type.getDims(), [&](DimAttr dim) { return !dim.isPadded() || llvm::is_contained(dims, Attribute(dim.getName())); });
+}
+
+/// Names of the dimensions of `value`.
+static SmallVector<StringAttr> tensorNames(Value value) {
+  SmallVector<StringAttr> names;
+  for (DimAttr dim : tensorType(value).getDims())
+    names.push_back(dim.getName());
+  return names;
 }
 
 Padding PaddingStates::transferResult(Operation *op, Value result) const {
@@ -150,8 +168,10 @@ Padding PaddingStates::transferResult(Operation *op, Value result) const {
     return isSum && padding != Padding::Zero ? Padding::Undefined : padding;
   }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    // Where a dimension that is reduced has padding, all padding of the input is filled with the identity first.
+    bool isFilled = isPadded(reduce.getInput().getType().without(tensorNames(result)));
+    std::optional<double> value = isFilled ? number(identityOf(reduce.getKind())) : valueInPadding(reduce.getInput(), tensorType(result));
     // Of known equal numbers: a maximum is the number, a sum is known for zero and the infinities, a product for zero and one.
-    std::optional<double> value = valueInPadding(reduce.getInput(), tensorType(result));
     bool keeps = reduce.getKind() == ReductionKind::Max || reduce.getKind() == ReductionKind::Min ||
                  (value && (*value == 0 || (reduce.getKind() == ReductionKind::Sum ? std::isinf(*value) : *value == 1)));
     return keeps ? paddingOf(value) : Padding::Undefined;
@@ -170,16 +190,6 @@ void PaddingStates::transfer(Operation *op) {
   for (Value result : op->getResults())
     if (isa<NamedTensorType>(result.getType()))
       set(result, transferResult(op, result));
-}
-
-static Padding identityOf(ReductionKind kind) {
-  switch (kind) {
-  case ReductionKind::Sum:  return Padding::Zero;
-  case ReductionKind::Prod: return Padding::One;
-  case ReductionKind::Max:  return Padding::NegInf;
-  case ReductionKind::Min:  return Padding::PosInf;
-  }
-  llvm_unreachable("unknown reduction");
 }
 
 std::optional<Padding> PaddingStates::requirement(OpOperand &use) const {

@@ -212,19 +212,19 @@ LogicalResult PropagateShardingPass::decide(const Mesh &mesh) {
     return failure();
   SmallVector<std::unique_ptr<FunctionTypes>> functions;
   PaddedSizes padded(mesh);
+  module.walk([&](FactorOpInterface op) { padded.addOp(op); });
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
     if (failed(checkFunction(function)))
       return failure();
-    auto graph = std::make_unique<ShardingGraph>(function, mesh, loopDims);
+    auto graph = std::make_unique<ShardingGraph>(function, mesh, loopDims, padded);
     if (failed(rules->apply(*graph)))
       return failure();
     propagate(*graph, *rules);
     PartialPlacement partials = placePartials(*graph);
     functions.push_back(std::make_unique<FunctionTypes>(std::move(graph), std::move(partials)));
     functions.back()->visit([&](NamedTensorType type) { padded.addType(type); });
-    function.walk([&](FactorOpInterface op) { padded.addOp(op); });
   }
   rules->reportUnmatched();
   if (failed(padded.solve()))

@@ -41,8 +41,9 @@ static std::string userName(Value value) {
   return "";
 }
 
-ShardingGraph::ShardingGraph(func::FuncOp function, const Mesh &mesh, const llvm::SmallDenseSet<StringAttr> &loopDims)
-    : mesh(mesh), function(function), loopDims(loopDims) {
+ShardingGraph::ShardingGraph(func::FuncOp function, const Mesh &mesh, const llvm::SmallDenseSet<StringAttr> &loopDims,
+                             const PaddedSizes &padded)
+    : mesh(mesh), function(function), loopDims(loopDims), padded(padded) {
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     auto type = dyn_cast<NamedTensorType>(argument.getType());
     if (!type || type.isScalar())

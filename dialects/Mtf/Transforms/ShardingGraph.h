@@ -19,6 +19,7 @@
 #define MTF_TRANSFORMS_SHARDINGGRAPH_H
 
 #include "Sharding.h"
+#include "ShardingPadding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <string>
 
@@ -77,7 +78,13 @@ int64_t tripCount(mlir::Block *block);
 
 class ShardingGraph {
 public:
-  ShardingGraph(mlir::func::FuncOp function, const Mesh &mesh, const llvm::SmallDenseSet<mlir::StringAttr> &loopDims);
+  ShardingGraph(mlir::func::FuncOp function, const Mesh &mesh, const llvm::SmallDenseSet<mlir::StringAttr> &loopDims,
+                const PaddedSizes &padded);
+
+  /// Whether a dimension of this name and size may be cut into `shards` parts: they divide it, or it can be padded.
+  bool canSplit(mlir::StringAttr name, int64_t size, int64_t shards) const {
+    return size % shards == 0 || padded.mayPad(name, size);
+  }
 
   bool isFree(mlir::Value value) const { return !variableOf.count(value); }
   int variable(mlir::Value value) const {
@@ -99,6 +106,7 @@ public:
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   /// Names of dims that a loop of the module runs over; they are never split.
   const llvm::SmallDenseSet<mlir::StringAttr> &loopDims;
+  const PaddedSizes &padded;
 
 private:
   int newVariable(mlir::Value value);

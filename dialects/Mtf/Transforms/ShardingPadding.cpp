@@ -34,13 +34,19 @@ void PaddedSizes::addOp(FactorOpInterface op) {
       DimAttr outer = dimOf(factor.uses[0]), whole = dimOf(factor.uses[1]);
       compounds.push_back({key(outer), key(whole), whole.getSize() / outer.getSize(), op});
     } else if (factor.kind == FactorKind::Whole && isa<SplitOp, MergeOp>(op)) {
-      unpaddable.push_back({op, key(dimOf(factor.uses.front()))});
+      unpaddable.push_back(key(dimOf(factor.uses.front())));
     } else if (factor.kind != FactorKind::Whole) {
       Key first = key(dimOf(factor.uses.front()));
       for (const DimUse &use : factor.uses)
         classes.unionSets(first, key(dimOf(use)));
     }
   }
+}
+
+bool PaddedSizes::mayPad(StringAttr name, int64_t size) const {
+  auto it = keys.find({name, size});
+  return it == keys.end() ||
+         llvm::none_of(unpaddable, [&](Key inner) { return classes.isEquivalent(inner, it->second); });
 }
 
 LogicalResult PaddedSizes::solve() {
@@ -79,13 +85,6 @@ LogicalResult PaddedSizes::solve() {
       return compound.op->emitError() << "cannot split a dimension of padded size " << padded[compound.whole] << " here: its outermost part of "
                                       << sizes[compound.outer] << " would be padded to " << padded[compound.outer]
                                       << "; choose sizes that the mesh axes divide";
-  for (auto [op, k] : unpaddable)
-    if (padded[k] != sizes[k]) {
-      for (auto &[dim, other] : keys)
-        if (other == k)
-          return op->emitError() << "dimension '" << dim.first.getValue() << "' of size " << sizes[k] << " is padded to " << padded[k]
-                                 << " by a layout rule, but is an inner part here, where padding cannot stand; choose a size that the mesh axes divide";
-    }
   return success();
 }
 

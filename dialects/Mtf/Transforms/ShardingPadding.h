@@ -5,6 +5,8 @@
 //
 //   heads=25 pad 28, merged with head=64:   hidden=1600 pad 1792
 //
+// An inner part cannot be padded, so it is split only where its size divides (`mayPad`).
+//
 //===----------------------------------------------------------------------===//
 #ifndef MTF_TRANSFORMS_SHARDINGPADDING_H
 #define MTF_TRANSFORMS_SHARDINGPADDING_H
@@ -19,11 +21,13 @@ class PaddedSizes {
 public:
   explicit PaddedSizes(const Mesh &mesh) : mesh(mesh) {}
 
+  /// Notes which dimensions `op` ties together. Before all types.
+  void addOp(FactorOpInterface op);
+  /// False for an inner part of a split or merged dimension: padding it would be padding inside the whole.
+  bool mayPad(mlir::StringAttr name, int64_t size) const;
   /// Notes the shard counts in `type`.
   void addType(NamedTensorType type);
-  /// Notes which dimensions `op` ties together.
-  void addOp(FactorOpInterface op);
-  /// Finds the sizes; fails, with a message at the op, where a dimension would have to be padded inside.
+  /// Finds the sizes; fails, with a message at the op, where two ways to split a padded dimension contradict each other.
   mlir::LogicalResult solve();
   NamedTensorType apply(NamedTensorType type) const;
 
@@ -43,7 +47,7 @@ private:
   llvm::SmallVector<int64_t> multiples; ///< Per key; valid at the leader.
   llvm::SmallVector<int64_t> padded;    ///< Per key, after `solve`.
   llvm::SmallVector<Compound> compounds;
-  llvm::SmallVector<std::pair<mlir::Operation *, Key>> unpaddable;
+  llvm::SmallVector<Key> unpaddable;
 };
 
 } // namespace meshc::mtf

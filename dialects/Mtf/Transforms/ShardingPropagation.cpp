@@ -62,12 +62,11 @@ private:
 bool Chooser::mayCut(const Factor &factor, AxisSet set) const {
   if (factor.kind == FactorKind::Whole || (factor.kind == FactorKind::Reduced && factor.reduction == ReductionKind::Prod))
     return false;
-  if (!factor.compound)
-    return true;
-  for (const DimUse &use : factor.uses)
-    if (tensorType(node.values[use.value]).dimSize(use.dim) % graph.mesh.shards(set) != 0)
-      return false;
-  return true;
+  int64_t shards = graph.mesh.shards(set);
+  return llvm::all_of(factor.uses, [&](const DimUse &use) {
+    int64_t size = tensorType(node.values[use.value]).dimSize(use.dim);
+    return factor.compound ? size % shards == 0 : graph.canSplit(use.dim, size, shards);
+  });
 }
 
 int Chooser::bestPriority(unsigned index, Axis axis) const {

@@ -12,6 +12,13 @@ std::string meshc::mtf::describePlace(Location loc) {
   return "";
 }
 
+/// Whether `axis` is free and can split `dim` further.
+static bool canAppend(const ShardingGraph &graph, const Variable &variable, const DimSplit &dim, Axis axis) {
+  DimAttr type = tensorType(variable.example).findDim(dim.name);
+  return !(variable.used() & bit(axis)) && type &&
+         graph.canSplit(dim.name, type.getSize(), graph.mesh.shards(dim.axes) * graph.mesh.size(axis));
+}
+
 /// The rule as the user wrote it: `heads, ff -> model`.
 static std::string describeRule(RuleAttr rule) {
   auto join = [](ArrayRef<StringAttr> names) {
@@ -141,7 +148,7 @@ void ShardingRules::applyState(ShardingGraph &graph, Variable &variable, unsigne
     double bestPadding = 0;
     int64_t bestSize = 0;
     for (DimSplit &dim : variable.dims) {
-      if (graph.loopDims.contains(dim.name) || dim.closed)
+      if (graph.loopDims.contains(dim.name) || dim.closed || !canAppend(graph, variable, dim, *axis))
         continue;
       int64_t size = tensorType(variable.example).dimSize(dim.name), shards = graph.mesh.shards(dim.axes) * graph.mesh.size(*axis);
       double padding = static_cast<double>(llvm::alignTo(size, shards)) / size;
@@ -177,7 +184,7 @@ LogicalResult ShardingRules::apply(ShardingGraph &graph) {
         if (dim->closed)
           continue;
         for (StringAttr axisName : rule.getAxes())
-          if (std::optional<Axis> axis = graph.mesh.find(axisName); axis && !(variable.used() & bit(*axis)))
+          if (std::optional<Axis> axis = graph.mesh.find(axisName); axis && canAppend(graph, variable, *dim, *axis))
             variable.append(*dim, *axis, i, describeDecision(name, axisName, rule));
       }
     }
