@@ -58,5 +58,8 @@ int Rank::worker() { return ThreadPool::worker(); }
 
 void Rank::runParallel(int64_t n, int64_t chunks, RangeFn fn,
                        const void *context) {
-  pool_->run(n, chunks, fn, context);
+  if (threads_ > 1 && n > 1)
+    pool_->run(n, chunks, fn, context);
+  else if (n > 0)
+    fn(context, 0, n);
 }

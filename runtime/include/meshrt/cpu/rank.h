@@ -49,11 +49,8 @@ public:
   /// thread, and returns when all are done. The split depends on n and
   /// threads() alone. Do not nest.
   template <typename Body> void parallelFor(int64_t n, const Body &body) {
-    if (threads_ == 1 || n <= 1) {
-      if (n > 0)
-        body(int64_t(0), n);
-      return;
-    }
+    // With one thread too: a body that is inlined into its caller vectorizes
+    // less reliably than one that is a function of its own.
     runParallel(
         n, threads_,
         [](const void *context, int64_t begin, int64_t end) {
@@ -65,11 +62,6 @@ public:
   /// As parallelFor, but hands out single indices to whichever thread is free:
   /// for few items of uneven cost. Calls body(i).
   template <typename Body> void parallelForEach(int64_t n, const Body &body) {
-    if (threads_ == 1 || n <= 1) {
-      for (int64_t i = 0; i < n; ++i)
-        body(i);
-      return;
-    }
     runParallel(
         n, n,
         [](const void *context, int64_t begin, int64_t end) {
