@@ -123,8 +123,12 @@ std::optional<double> PaddingStates::valueInPadding(Value operand, NamedTensorTy
 
 Padding PaddingStates::elementwise(Operation *op) const {
   SmallVector<std::optional<double>> values;
-  for (Value operand : op->getOperands())
+  for (Value operand : op->getOperands()) {
     values.push_back(valueInPadding(operand, tensorType(op->getResult(0))));
+    // An undefined element makes the result's undefined, whatever the others are. (An operand without padding is an ordinary number.)
+    if (!values.back() && isPadded(tensorType(operand)))
+      return Padding::Undefined;
+  }
   return paddingOf(evaluate(op, values));
 }
 
