@@ -65,7 +65,7 @@ ExitCode meshc::buildExecutable(Session &session, StringRef name, StringRef text
 
   std::string output = session.options.output.empty() ? name.str() : session.options.output;
   std::string include = "-I" + *home + "/include";
-  std::vector<StringRef> command = {compiler, "-std=c++20", include, source, library->first};
+  std::vector<StringRef> command = {compiler, "-std=c++20", "-Wno-pass-failed", include, source, library->first};
   command.insert(command.end(), library->second.begin(), library->second.end());
   command.insert(command.end(), {"-o", output});
   std::string message;

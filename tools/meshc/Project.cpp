@@ -28,7 +28,7 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 
 add_subdirectory(meshrt)
 add_executable({0} {0}.cpp)
-target_compile_options({0} PRIVATE -Wall -Wextra ${MESHRT_KERNEL_FLAGS})
+target_compile_options({0} PRIVATE -Wall -Wextra -Wno-pass-failed ${MESHRT_KERNEL_FLAGS})
 target_link_libraries({0} PRIVATE meshrt::cpu)
 )";
 

@@ -43,11 +43,16 @@ bool BodyPrinter::wantsVariable(mlir::Operation *op, const Expr &text) const {
   if (text.getPrecedence() == Precedence::Primary || op->hasTrait<mlir::OpTrait::ConstantLike>())
     return false;
   mlir::Value value = op->getResult(0);
-  if (!value.hasOneUse() || value.getUsers().begin()->getBlock() != op->getBlock() || text.str().size() > kLongExpression)
+  if (!value.hasOneUse() || value.getUsers().begin()->getBlock() != op->getBlock())
+    return true;
+  // A statement of its own takes any length.
+  if (llvm::isa<rt::StoreOp, rt::YieldOp>(*value.getUsers().begin()))
+    return false;
+  if (text.str().size() > kLongExpression)
     return true;
   // Unary minus and conversions read well inside an expression even if they have the user's name.
   return !llvm::isa<rt::LoadOp>(op) && text.getPrecedence() < Precedence::Unary && !meshc::target::nameOf(op->getLoc()).empty() &&
-         isLastOfItsLocation(op) && !llvm::isa<rt::StoreOp>(*value.getUsers().begin());
+         isLastOfItsLocation(op);
 }
 
 void BodyPrinter::assignVariable(mlir::Value value, const Expr &text) {
@@ -56,6 +61,8 @@ void BodyPrinter::assignVariable(mlir::Value value, const Expr &text) {
   if (auto load = llvm::dyn_cast<rt::LoadOp>(op)) {
     // One element of x is called x_i; of a buffer with a one-letter name, xi.
     StringRef buffer = text.str();
+    if (size_t choice = buffer.find(" ? "); choice != StringRef::npos)
+      buffer = buffer.drop_front(choice + 3);
     buffer = buffer.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
     buffer.consume_back("Row");
     wanted = buffer.empty() ? "t" : buffer.size() == 1 ? (buffer + "i").str() : (buffer + "_i").str();

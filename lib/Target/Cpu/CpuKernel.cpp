@@ -183,7 +183,7 @@ Expr CpuKernel::element(mlir::Operation *access) {
       // Constants are 64 bits wide, plain numbers are not.
       if (step.constant() && *step.constant() > 1)
         number = Expr::call("int64_t", {number});
-      at = number * step + at;
+      at = at + number * step;
     }
   }
   return at.isZero() ? Expr::unary("*", base) : base.index(at);
@@ -552,9 +552,11 @@ void CpuKernel::fullReduction() {
       continue;
     }
     mlir::Block &block = row.getBody().front();
+    bool whole = true; // Print the body's every op, stores among them; else what the result needs.
     auto loop = [&](StringRef clause, llvm::function_ref<void()> end) {
       auto statements = [&] {
-        body(block);
+        if (whole)
+          body(block);
         end();
       };
       if (outside.empty())
@@ -569,6 +571,7 @@ void CpuKernel::fullReduction() {
     for (unsigned i = 0; i < row.getNumResults(); ++i) {
       mtf::ReductionKind kind = kindOf(row.yield(), i);
       mlir::Type type = row.getResult(i).getType();
+      whole = i == 0 && !block.getOps<rt::StoreOp>().empty();
       static constexpr StringRef functions[] = {"sumBlocks", "maxBlocks", "minBlocks", "productBlocks"};
       Scope scope(*this);
       std::string part = newName("part");

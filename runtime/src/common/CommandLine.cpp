@@ -113,7 +113,8 @@ CommandLine meshrt::parseCommandLine(int argc, char **argv,
   CLI::App *generate =
       app.add_subcommand("generate", "sample from a trained model");
   CLI::App *exportCommand = app.add_subcommand(
-      "export", "write the weights of a checkpoint, without optimizer states");
+      "export", "write the weights of a checkpoint, without optimizer "
+                "states; of no --load, the initial weights");
 
   for (CLI::App *command : {train, eval, generate, exportCommand}) {
     command->allow_extras();

@@ -141,8 +141,8 @@ static void eval(const Program &program, const CommandLine &line) {
 }
 
 static void exportWeights(const Program &program, const CommandLine &line) {
-  if (line.load.empty() || line.save.empty())
-    throw userError("export needs --load CHECKPOINT and --save FILE");
+  if (line.save.empty())
+    throw userError("export needs --save FILE");
   Session session(program, line);
   session.save(line.save, false);
 }
