@@ -183,7 +183,7 @@ Expr CpuKernel::element(mlir::Operation *access) {
       // Constants are 64 bits wide, plain numbers are not.
       if (step.constant() && *step.constant() > 1)
         number = Expr::call("int64_t", {number});
-      at = at + number * step;
+      at = step.constant() == 1 ? at + number : number * step + at; // The index that moves least comes last.
     }
   }
   return at.isZero() ? Expr::unary("*", base) : base.index(at);
