@@ -43,9 +43,13 @@ void meshc::buildShardedPipeline(mlir::OpPassManager &passes, const ShardedOptio
 }
 
 /// One rank's program; verified after every pass.
-void meshc::buildSpmdPipeline(mlir::OpPassManager &passes, const SpmdOptions &) {
+void meshc::buildSpmdPipeline(mlir::OpPassManager &passes, const SpmdOptions &options) {
   passes.addPass(mtf::createPartition());
   passes.addPass(spmd::createVerifySpmd());
+  if (options.optimizeCollectives) {
+    passes.addPass(mtf::createOptimizeCollectives());
+    passes.addPass(spmd::createVerifySpmd());
+  }
   passes.addPass(mlir::createCSEPass());
   passes.addPass(spmd::createVerifySpmd());
 }

@@ -60,6 +60,11 @@ def Partition : Pass<"mtf-partition", "::mlir::ModuleOp"> {
   let dependentDialects = ["::meshc::spmd::SpmdDialect"];
 }
 
+def OptimizeCollectives : Pass<"mtf-optimize-collectives", "::mlir::ModuleOp"> {
+  let summary = "join collectives where that sends less or less often";
+  let dependentDialects = ["::meshc::spmd::SpmdDialect"];
+}
+
 def FillPadding : Pass<"mtf-fill-padding", "::mlir::ModuleOp"> {
   let summary = "find what the padding of values holds, and fill it where it would reach a sum";
 }

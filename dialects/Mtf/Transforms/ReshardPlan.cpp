@@ -171,7 +171,7 @@ void Search::expand(int node) {
         after.dims[d].truncate(fixed[d]);
         after.dims[d].append(order.begin(), order.end());
         if (!(after == state))
-          visit(ReshardStep::Permute, order, -1, -1, after);
+          visit(ReshardStep::Permute, mesh.list(setOf(order)), -1, -1, after);
       } while (std::next_permutation(order.begin(), order.end()));
     }
     for (Axis axis : mesh.list(splitGoal & free)) {
