@@ -1,7 +1,7 @@
 //===- MixedPrecision.cpp - products in bf16 -------------------------------===//
 //
-// In a module of precision "bf16" the operands of products (dot, attend and its gradient) become bf16; their results, and everything
-// else, stay f32. Each value is rounded once, where it is defined, so that
+// In a module of precision "bf16" the operands of products (dot, attend and its gradient) become bf16; results of dots, and
+// everything else, stay f32; attention writes bf16 and is widened. Each value is rounded once, where it is defined, so that
 //
 //  - a parameter (an f32 master) is rounded once per step, outside of all loops, and its slices are slices of the rounded one,
 //  - a residual that only products use is stacked in bf16.
@@ -40,6 +40,8 @@ private:
   /// `value` in bf16: one cast, right after its definition.
   Value rounded(Value value);
   void roundOperands(Operation *product);
+  /// Makes a product write bf16; its users get the value widened again.
+  void roundResult(Value result);
   /// Passes slices of rounded parameters, and residuals rounded.
   void roundSlices(RepeatOp loop);
   /// Of parameters; a pinned value that was computed is f32, but a product of it may round.
@@ -95,6 +97,24 @@ void Rounding::roundOperands(Operation *product) {
     if (!isMask(operand.get()) && isF32(operand.get()))
       operand.set(rounded(operand.get()));
   }
+  // Attention works in one type: its sums are f32 inside, what it writes is rounded once.
+  if (auto attend = dyn_cast<AttendOp>(product))
+    roundResult(attend.getOutput());
+  if (isa<AttendGradOp>(product))
+    for (Value gradient : product->getResults())
+      roundResult(gradient);
+}
+
+void Rounding::roundResult(Value result) {
+  if (!isF32(result))
+    return;
+  Type wide = tensorType(result).getElementType();
+  result.setType(tensorType(result).withElementType(bf16));
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointAfterValue(result);
+  Value widened = CastOp::create(builder, result.getLoc(), result, wide);
+  result.replaceAllUsesExcept(widened, widened.getDefiningOp());
+  cache[widened] = result;
 }
 
 /// True if the slices that `loops` cut from `stacked` are only rounded.

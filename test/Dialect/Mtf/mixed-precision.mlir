@@ -73,5 +73,5 @@ module attributes {mtf.precision = "f16"} {
 // STEP-COUNT-7: mtf.cast %{{.*}} : (!mtf.tensor<[{{.*}}], f32>) -> !mtf.tensor<[{{.*}}], bf16>
 // STEP: mtf.repeat "micro"
 // STEP-NOT: mtf.cast %{{.*}}layers=2{{.*}}bf16
-// STEP: mtf.attend %{{.*}} : (!mtf.tensor<[{{.*}}], bf16>, !mtf.tensor<[{{.*}}], bf16>, !mtf.tensor<[{{.*}}], bf16>, {{.*}}) -> (!mtf.tensor<[{{.*}}], f32>, !mtf.tensor<[{{.*}}], f32>)
+// STEP: mtf.attend %{{.*}} : (!mtf.tensor<[{{.*}}], bf16>, !mtf.tensor<[{{.*}}], bf16>, !mtf.tensor<[{{.*}}], bf16>, {{.*}}) -> (!mtf.tensor<[{{.*}}], bf16>, !mtf.tensor<[{{.*}}], f32>)
 // STEP-LABEL: func.func @eval_step
