@@ -1,6 +1,7 @@
 # Configuration of the lit suites: tools on PATH, features from what the machine has.
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -18,6 +19,7 @@ for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "CCACHE_DIR", "HOME"):
         config.environment[variable] = os.environ[variable]
 
 # `%S/../../examples` and the like are spelled once.
+config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%examples", os.path.join(config.meshc_source, "examples")))
 config.substitutions.append(("%inputs", os.path.join(config.meshc_source, "test", "Inputs")))
 

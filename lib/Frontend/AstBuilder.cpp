@@ -202,9 +202,10 @@ llvm::ArrayRef<Formal> AstBuilder::formals(P::FormalsContext *ctx) {
       diagnostics.error(formal.name.loc) << "a list of dimensions needs a word before it, such as 'over " << formal.name.text << "*'";
     result.push_back(formal);
   };
-  size_t separators = 0;
-  for (P::FormalGroupContext *group : ctx->formalGroup()) {
-    if (group != ctx->formalGroup().front() && ctx->separator(separators++)->getText() == ";") {
+  std::vector<P::FormalGroupContext *> groups = ctx->formalGroup();
+  std::vector<P::SeparatorContext *> separators = ctx->separator();
+  for (auto [i, group] : llvm::enumerate(groups)) {
+    if (i > 0 && separators[i - 1]->getText() == ";") {
       keyword = true;
       word = {};
     }

@@ -24,16 +24,18 @@ Expr *AstBuilder::expr(P::ExprContext *ctx) {
 }
 
 Expr *AstBuilder::orExpr(P::OrExprContext *ctx) {
-  Expr *result = andExpr(ctx->andExpr(0));
-  for (size_t i = 1; i < ctx->andExpr().size(); ++i)
-    result = binary(BinaryOp::Or, result, andExpr(ctx->andExpr(i)), ctx->getStart());
+  std::vector<P::AndExprContext *> operands = ctx->andExpr();
+  Expr *result = andExpr(operands.front());
+  for (size_t i = 1; i < operands.size(); ++i)
+    result = binary(BinaryOp::Or, result, andExpr(operands[i]), ctx->getStart());
   return result;
 }
 
 Expr *AstBuilder::andExpr(P::AndExprContext *ctx) {
-  Expr *result = notExpr(ctx->notExpr(0));
-  for (size_t i = 1; i < ctx->notExpr().size(); ++i)
-    result = binary(BinaryOp::And, result, notExpr(ctx->notExpr(i)), ctx->getStart());
+  std::vector<P::NotExprContext *> operands = ctx->notExpr();
+  Expr *result = notExpr(operands.front());
+  for (size_t i = 1; i < operands.size(); ++i)
+    result = binary(BinaryOp::And, result, notExpr(operands[i]), ctx->getStart());
   return result;
 }
 
@@ -63,20 +65,24 @@ Expr *AstBuilder::compareExpr(P::CompareExprContext *ctx) {
 }
 
 Expr *AstBuilder::addExpr(P::AddExprContext *ctx) {
-  Expr *result = mulExpr(ctx->mulExpr(0));
-  for (size_t i = 1; i < ctx->mulExpr().size(); ++i) {
-    antlr4::Token *op = ctx->addOp(i - 1)->getStart();
-    result = binary(op->getText() == "+" ? BinaryOp::Add : BinaryOp::Sub, result, mulExpr(ctx->mulExpr(i)), op);
+  std::vector<P::MulExprContext *> operands = ctx->mulExpr();
+  std::vector<P::AddOpContext *> ops = ctx->addOp();
+  Expr *result = mulExpr(operands.front());
+  for (size_t i = 1; i < operands.size(); ++i) {
+    antlr4::Token *op = ops[i - 1]->getStart();
+    result = binary(op->getText() == "+" ? BinaryOp::Add : BinaryOp::Sub, result, mulExpr(operands[i]), op);
   }
   return result;
 }
 
 Expr *AstBuilder::mulExpr(P::MulExprContext *ctx) {
-  Expr *result = unaryExpr(ctx->unaryExpr(0));
-  for (size_t i = 1; i < ctx->unaryExpr().size(); ++i) {
-    antlr4::Token *op = ctx->mulOp(i - 1)->getStart();
+  std::vector<P::UnaryExprContext *> operands = ctx->unaryExpr();
+  std::vector<P::MulOpContext *> ops = ctx->mulOp();
+  Expr *result = unaryExpr(operands.front());
+  for (size_t i = 1; i < operands.size(); ++i) {
+    antlr4::Token *op = ops[i - 1]->getStart();
     BinaryOp kind = op->getText() == "*" ? BinaryOp::Mul : op->getText() == "/" ? BinaryOp::Div : BinaryOp::Rem;
-    result = binary(kind, result, unaryExpr(ctx->unaryExpr(i)), op);
+    result = binary(kind, result, unaryExpr(operands[i]), op);
   }
   return result;
 }

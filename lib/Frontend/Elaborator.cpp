@@ -20,15 +20,15 @@ Error Elaborator::error(Loc loc) {
   std::string place = std::to_string(loc.file) + ":" + std::to_string(loc.line) + ":" + std::to_string(loc.column);
   bool repeated = loc.line && !reportedPlaces.insert(place).second;
   if (!repeated && !diagnostics.tooMany())
-    return Error(*this, diagnostics.error(loc), /*shown=*/true);
+    return Error(*this, diagnostics.error(loc), loc, /*shown=*/true);
   mlir::InFlightDiagnostic dropped = mlir::emitError(location(loc));
   dropped.abandon();
-  return Error(*this, std::move(dropped), /*shown=*/false);
+  return Error(*this, std::move(dropped), loc, /*shown=*/false);
 }
 
 Error::~Error() {
   if (shown)
-    elaborator.addCallNotes(diagnostic);
+    elaborator.addCallNotes(diagnostic, loc);
 }
 
 mlir::Diagnostic &Error::note(Loc loc) {
@@ -38,12 +38,18 @@ mlir::Diagnostic &Error::note(Loc loc) {
 }
 
 /// The calls that lead to an error inside a function, innermost first.
-void Elaborator::addCallNotes(mlir::InFlightDiagnostic &diagnostic) {
+void Elaborator::addCallNotes(mlir::InFlightDiagnostic &diagnostic, Loc loc) {
   constexpr unsigned kMaxNotes = 6;
   unsigned count = 0;
-  for (const Frame *inner : llvm::reverse(frames))
-    if (inner->fn && inner->caller && inner->callLoc.line && count++ < kMaxNotes)
-      diagnostic.attachNote(location(inner->callLoc)) << "in this call of '" << inner->fn->name.text << "'";
+  for (const Frame *inner : llvm::reverse(frames)) {
+    if (!inner->fn || !inner->caller)
+      continue;
+    // Not where the error itself stands in the call; and a model that no loss calls is expanded at its own name.
+    Loc call = inner->callLoc;
+    bool says = (call.file != loc.file || call.line != loc.line) && call != inner->fn->name.loc;
+    if (says && count++ < kMaxNotes)
+      diagnostic.attachNote(location(call)) << "in this call of '" << inner->fn->name.text << "'";
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +144,7 @@ void Elaborator::readTrainSettings() {
   if (train->clipValue) {
     static constexpr StringRef clips[] = {"global_norm"};
     if (train->clip.text != clips[0])
-      error(train->clip.loc) << "unknown clip '" << train->clip.text << "'" << didYouMean(train->clip.text, clips) << "; write clip global_norm 1.0";
+      error(train->clip.loc) << "unknown clip '" << train->clip.text << "'" << didYouMean(train->clip.text, clips) << " (write clip global_norm 1.0)";
     std::optional<double> bound = evaluateNumber(*train->clipValue, "the bound of the gradient's norm");
     if (bound && !(*bound > 0))
       error(train->clipValue->loc) << "the bound of the gradient's norm must be positive, not " << *bound;
@@ -162,8 +168,8 @@ void Elaborator::evaluateSettings() {
       dimOrder.insert(attr(name));
       evaluateSetting(module, name, setting, /*isDim=*/true, /*part=*/false);
     }
-    for (auto &entry : module.constants)
-      evaluateSetting(module, entry.getKey(), entry.second, /*isDim=*/false, /*part=*/false);
+    for (auto &[name, setting] : module.constants)
+      evaluateSetting(module, name, setting, /*isDim=*/false, /*part=*/false);
   }
 }
 

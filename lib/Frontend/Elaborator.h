@@ -117,9 +117,10 @@ class Elaborator;
 /// that lead to it.
 class Error {
 public:
-  Error(Elaborator &elaborator, mlir::InFlightDiagnostic &&diagnostic, bool shown)
-      : elaborator(elaborator), diagnostic(std::move(diagnostic)), shown(shown) {}
-  Error(Error &&other) : elaborator(other.elaborator), diagnostic(std::move(other.diagnostic)), shown(std::exchange(other.shown, false)) {}
+  Error(Elaborator &elaborator, mlir::InFlightDiagnostic &&diagnostic, ast::Loc loc, bool shown)
+      : elaborator(elaborator), diagnostic(std::move(diagnostic)), loc(loc), shown(shown) {}
+  Error(Error &&other)
+      : elaborator(other.elaborator), diagnostic(std::move(other.diagnostic)), loc(other.loc), shown(std::exchange(other.shown, false)) {}
   ~Error();
   template <typename Part> Error &operator<<(Part &&part) & {
     diagnostic << std::forward<Part>(part);
@@ -131,13 +132,14 @@ public:
   }
   mlir::Diagnostic &note(ast::Loc loc);
   operator Value() const { return {}; }
-  operator bool() const { return false; }
+  /// No `operator bool`: through it an optional number would become 0.
   template <typename T> operator std::optional<T>() const { return std::nullopt; }
   operator mlir::LogicalResult() const { return mlir::failure(); }
 
 private:
   Elaborator &elaborator;
   mlir::InFlightDiagnostic diagnostic;
+  ast::Loc loc;
   /// False for an error that has been reported before.
   bool shown;
   std::optional<mlir::Diagnostic> unshownNote;
@@ -161,7 +163,7 @@ public:
 
   //===--- errors ---===//
   Error error(ast::Loc loc);
-  void addCallNotes(mlir::InFlightDiagnostic &diagnostic);
+  void addCallNotes(mlir::InFlightDiagnostic &diagnostic, ast::Loc loc);
   mlir::Location location(ast::Loc loc) const { return diagnostics.location(loc); }
   Diagnostics &diagnostics;
 
@@ -341,6 +343,7 @@ public:
   llvm::DenseMap<mlir::Value, bool> freeValues;
   llvm::StringSet<> reportedPlaces;
   unsigned depth = 0, expansions = 0;
+  bool reportedDepth = false;
   /// Dims as numbers mean the sizes of one microbatch (in types) instead of those of the whole batch.
   bool partSizes = false;
 };

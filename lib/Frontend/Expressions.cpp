@@ -14,8 +14,11 @@ using mlir::StringAttr;
 static constexpr unsigned kMaxDepth = 2000;
 
 Value Elaborator::evaluate(const Expr &expr) {
-  if (depth >= kMaxDepth)
+  if (depth >= kMaxDepth) {
+    if (std::exchange(reportedDepth, true))
+      return {};
     return error(expr.loc) << "this expression has more than " << kMaxDepth << " operators in a row; name parts of it with 'let'";
+  }
   llvm::SaveAndRestore restore(depth, depth + 1);
   return llvm::TypeSwitch<const Expr *, Value>(&expr)
       .Case([&](const IntExpr *e) { return Value::ofInt(e->value); })
@@ -124,7 +127,7 @@ std::optional<Value> Elaborator::lookup(StringRef name, Loc loc) {
   if (dim != module.dims.end())
     return evaluateSetting(module, dim->first, dim->second, /*isDim=*/true, /*part=*/false);
   if (auto constant = module.constants.find(name); constant != module.constants.end())
-    return evaluateSetting(module, constant->getKey(), constant->second, /*isDim=*/false, /*part=*/false);
+    return evaluateSetting(module, constant->first, constant->second, /*isDim=*/false, /*part=*/false);
   if (const FnDecl *fn = module.functions.lookup(name))
     return Value::ofFunction(fn, &module);
   if (auto import = module.imports.find(name); import != module.imports.end())
@@ -164,11 +167,13 @@ Value Elaborator::evaluateName(const NameExpr &expr) {
   llvm::append_range(known, frame().dims.keys());
   ProgramModule &module = *frame().module;
   llvm::append_range(known, llvm::make_first_range(module.dims));
-  llvm::append_range(known, module.constants.keys());
+  llvm::append_range(known, llvm::make_first_range(module.constants));
   llvm::append_range(known, module.functions.keys());
   llvm::append_range(known, module.imports.keys());
   for (const Builtin &builtin : allBuiltins())
     known.push_back(builtin.name);
+  for (StringRef word : {"pi", "inf", "training", "zeros", "ones", "f32", "bf16", "f64", "i32", "bool", "step", "steps"})
+    known.push_back(word);
   return error(expr.loc) << "unknown name '" << expr.name << "'" << didYouMean(expr.name, known);
 }
 
@@ -185,10 +190,10 @@ Value Elaborator::evaluateMember(const MemberExpr &expr) {
   if (auto dim = module.dims.find(name); dim != module.dims.end())
     return evaluateSetting(module, dim->first, dim->second, /*isDim=*/true, partSizes);
   if (auto constant = module.constants.find(name); constant != module.constants.end())
-    return evaluateSetting(module, constant->getKey(), constant->second, /*isDim=*/false, false);
+    return evaluateSetting(module, constant->first, constant->second, /*isDim=*/false, false);
   llvm::SmallVector<StringRef> known(module.functions.keys());
   llvm::append_range(known, llvm::make_first_range(module.dims));
-  llvm::append_range(known, module.constants.keys());
+  llvm::append_range(known, llvm::make_first_range(module.constants));
   return error(expr.name.loc) << "'" << module.file->name << "' has no '" << name << "'" << didYouMean(name, known);
 }
 

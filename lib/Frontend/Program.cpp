@@ -168,7 +168,7 @@ ProgramModule *Program::import(ProgramModule &importer, const ImportDecl &decl, 
     auto constant = module->constants.find(setting.name.text);
     if (dim == module->dims.end() && constant == module->constants.end()) {
       llvm::SmallVector<StringRef> known(llvm::make_first_range(module->dims));
-      llvm::append_range(known, module->constants.keys());
+      llvm::append_range(known, llvm::make_first_range(module->constants));
       diagnostics.error(setting.name.loc) << "'" << path << "' has no dim or constant '" << setting.name.text << "'"
                                           << didYouMean(setting.name.text, known);
       continue;
@@ -191,7 +191,7 @@ void Program::applySets(ProgramModule &root) {
     auto constant = root.constants.find(name);
     if (dim == root.dims.end() && constant == root.constants.end()) {
       llvm::SmallVector<StringRef> known(llvm::make_first_range(root.dims));
-      llvm::append_range(known, root.constants.keys());
+      llvm::append_range(known, llvm::make_first_range(root.constants));
       diagnostics.error(nowhere) << "--set " << set << ": the program has no dim or constant '" << name << "'" << didYouMean(name, known);
       continue;
     }

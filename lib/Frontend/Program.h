@@ -30,9 +30,8 @@ struct Setting {
 /// One file under one choice of settings. Names of dims are global, their sizes belong to a module.
 struct ProgramModule {
   const ast::File *file = nullptr;
-  /// MapVector: declaration order is the order of dims in files.
-  llvm::MapVector<llvm::StringRef, Setting> dims;
-  llvm::StringMap<Setting> constants;
+  /// In order of declaration, which is the order of dims in files.
+  llvm::MapVector<llvm::StringRef, Setting> dims, constants;
   llvm::StringMap<const ast::FnDecl *> functions;
   struct Import {
     ast::Loc loc;

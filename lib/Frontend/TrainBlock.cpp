@@ -72,6 +72,11 @@ void Elaborator::readData() {
       error(item.source->loc) << "data come from a source such as text(\"corpus.txt\")";
       continue;
     }
+    static constexpr StringRef kinds[] = {"text", "tokens", "tensors"};
+    if (!llvm::is_contained(kinds, kind->name)) {
+      error(kind->loc) << "unknown source '" << kind->name << "'" << didYouMean(kind->name, kinds) << " (one of " << llvm::join(llvm::ArrayRef(kinds), ", ") << ")";
+      continue;
+    }
     llvm::SmallVector<mlir::Attribute> names, arguments;
     llvm::SmallVector<mlir::NamedAttribute> options;
     bool valid = true;

@@ -22,6 +22,7 @@ namespace meshc::ast {
 /// A place in a file: `file` counts the program's files, lines and columns count from 1 (columns in bytes).
 struct Loc {
   uint32_t file = 0, line = 0, column = 0;
+  bool operator==(const Loc &) const = default;
 };
 
 /// Owns the nodes, the lists between them and their strings.
