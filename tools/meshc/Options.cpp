@@ -14,7 +14,7 @@ usage: meshc FILE [options]          compile FILE to a program, or what --emit s
        meshc params FILE [options]   list the parameters: path, shape, one rank's part, type, initializer, optimizer group
        meshc verify FILE [options]   compare the partitioned program with the global one, and gradients with differences
 
-  -o PATH                where the result goes; default: FILE without its suffix, and standard output for text
+  -o PATH                where the result goes; default: the model's name, and standard output for text
   --emit=WHAT            ast | mtf | grad | sharded | spmd | rt | source | project   (default: an executable)
   --target=cpu|cuda      CPU ranks as threads (default), or one process per GPU
   --set NAME=VALUE       override a dim or a constant; may be repeated
