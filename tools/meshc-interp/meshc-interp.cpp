@@ -5,7 +5,7 @@
 // fills the arguments with deterministic random values (the same at every level of the program), runs the function and prints one
 // line per result and tap. With --compare=other.mlir the same function of another module must agree; with --check-gradients
 // @loss_grad is checked against finite differences of @loss; with --reference=file.json arguments and expected results come from a
-// file. Exit status 1 says that something differs.
+// file; --check-buffers compares every public function with its lowering to the rt dialect. Exit status 1 says that something differs.
 //
 //===----------------------------------------------------------------------===//
 #include "Mtf/IR/Mtf.h"
@@ -14,6 +14,7 @@
 #include "meshc/Interpreter/Compare.h"
 #include "meshc/Interpreter/Gradients.h"
 #include "meshc/Interpreter/Reference.h"
+#include "meshc/Interpreter/RtInterpreter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
@@ -33,6 +34,7 @@ static llvm::cl::opt<std::string> other("compare", llvm::cl::desc("program whose
 static llvm::cl::opt<std::string> referenceFile("reference", llvm::cl::desc("arguments and expected results as JSON"), llvm::cl::value_desc("file"));
 static llvm::cl::opt<double> tolerance("tolerance", llvm::cl::desc("largest relative difference of --compare and --reference"), llvm::cl::init(1e-10));
 static llvm::cl::opt<bool> gradients("check-gradients", llvm::cl::desc("check @loss_grad against finite differences of @loss"));
+static llvm::cl::opt<bool> buffers("check-buffers", llvm::cl::desc("lower every public function to buffers and kernels and compare"));
 
 namespace {
 struct Run {
@@ -127,6 +129,12 @@ static LogicalResult runTool(MLIRContext &context, llvm::SourceMgr &sources) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(inputFile, sources, &context);
   if (!module)
     return failure();
+  if (buffers) {
+    if (failed(compareWithRt(*module, seed, tolerance)))
+      return failure();
+    llvm::outs() << "equal in buffers\n";
+    return success();
+  }
   if (gradients) {
     auto loss = module->lookupSymbol<func::FuncOp>("loss"), gradient = module->lookupSymbol<func::FuncOp>("loss_grad");
     if (!loss || !gradient)

@@ -186,6 +186,9 @@ Unit Fusion::Build::kernelUnit(Operation *op) {
   unit.ops = {op};
   unit.isKernel = true;
   unit.dims = fusion.setOf(op->getResult(0));
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getResults()), SmallVector<Value>(op->getOperands())))
+    for (DimAttr dim : tensorType(value).getDims())
+      unit.sizes.try_emplace(dim.getName(), fusion.orders.localSize(dim));
   ArrayAttr over = reducedDims(op);
   if (!over)
     return unit;
@@ -242,6 +245,9 @@ bool Fusion::Build::fits(const Unit &a, const Unit &b, Unit &merged) const {
   merged.ops.append(b.ops);
   merged.reduces = a.reduces || b.reduces;
   merged.reductionOnly = a.reductionOnly || b.reductionOnly;
+  for (auto [name, size] : b.sizes)
+    if (merged.sizes.try_emplace(name, size).first->second != size)
+      return false;
   // Reductions agree on what is reduced; ops are at element or at outer level.
   const Unit &large = (a.dims & b.dims) == b.dims ? a : b, &small = &large == &a ? b : a;
   if ((large.dims & small.dims) != small.dims)

@@ -43,6 +43,8 @@ struct Unit {
   bool reduces = false;
   /// A reduction that takes no element ops: see above.
   bool reductionOnly = false;
+  /// Local sizes. One name has several where a dim is split in one value and whole in another, or loops of two lengths share it.
+  llvm::SmallDenseMap<mlir::StringAttr, int64_t> sizes;
 };
 
 class Fusion {

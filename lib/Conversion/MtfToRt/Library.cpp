@@ -156,6 +156,14 @@ LogicalResult Lowering::lowerRepeat(RepeatOp op) {
   return success();
 }
 
+/// Block number `index` of `size` indices along a dim.
+static Value blockOf(OpBuilder &builder, Location loc, Value buffer, StringAttr dim, int64_t size, Value index) {
+  rt::BufferType type = rt::bufferType(buffer);
+  SmallVector<rt::DimAttr> dims(type.getDims());
+  dims[type.position(dim)] = rt::DimAttr::get(dim, size);
+  return rt::SliceOp::create(builder, loc, rt::BufferType::get(dims, type.getElementType(), type.getStrides()), buffer, dim, index);
+}
+
 LogicalResult Lowering::lowerCollective(Operation *op) {
   auto collective = cast<spmd::CollectiveOpInterface>(op);
   Location loc = op->getLoc();
@@ -187,9 +195,19 @@ LogicalResult Lowering::lowerCollective(Operation *op) {
         return success();
       })
       .Case<spmd::ReduceScatterOp>([&](spmd::ReduceScatterOp scatter) -> LogicalResult {
-        if (scatter.getKind() != ReductionKind::Sum)
-          return op->emitError() << "a reduce-scatter combines by sum only, not by " << stringifyReductionKind(scatter.getKind());
         Value target = define(result);
+        if (scatter.getKind() != ReductionKind::Sum) {
+          // Libraries scatter sums only: reduce all of it and keep this rank's block.
+          SmallVector<rt::DimAttr> dims;
+          for (rt::DimAttr dim : rt::bufferType(target).getDims())
+            dims.push_back(rt::DimAttr::get(dim.getName(), rt::bufferType(input).size(dim.getName())));
+          Value whole = allocate(rt::BufferType::get(dims, rt::bufferType(target).getElementType()), loc);
+          rt::CopyOp::create(builder, loc, input, whole);
+          rt::AllReduceOp::create(builder, loc, whole, axes, scatter.getKindAttr(), whatAttr);
+          Value shard = rt::ShardIndexOp::create(builder, loc, builder.getI32Type(), axes);
+          rt::CopyOp::create(builder, loc, blockOf(builder, loc, whole, scatter.getDimAttr(), rt::bufferType(target).size(scatter.getDimAttr()), shard), target);
+          return success();
+        }
         rt::ReduceScatterOp::create(builder, loc, likeResult(rt::bufferType(target)), target, axes, scatter.getDimAttr(), whatAttr);
         return success();
       })
@@ -198,7 +216,10 @@ LogicalResult Lowering::lowerCollective(Operation *op) {
         rt::AllToAllOp::create(builder, loc, likeResult(rt::bufferType(target)), target, axes, all.getToAttr(), all.getFromAttr(), whatAttr);
         return success();
       })
-      .Default([](Operation *op) { return op->emitError() << "'" << op->getName() << "' has no form in one rank's program yet"; });
+      .Default([](Operation *op) { 
+        return op->emitError() << "this layout moves blocks of a value between ranks ('" << op->getName()
+                               << "'), which no target can do yet; split the dimension over the same axes before and after";
+      });
 }
 
 LogicalResult Lowering::lowerBlock(Block &block) {

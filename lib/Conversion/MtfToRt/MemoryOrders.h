@@ -29,6 +29,7 @@ public:
   llvm::SmallVector<mtf::DimAttr> order(mlir::Value value) const;
   /// A row-major buffer for `value` in its order, with local sizes.
   rt::BufferType bufferType(mlir::Value value) const;
+  int64_t localSize(mtf::DimAttr dim) const { return mesh.localSize(dim); }
   /// Sorts names by the order for values in general.
   void sort(llvm::SmallVectorImpl<mlir::StringAttr> &names) const;
 
