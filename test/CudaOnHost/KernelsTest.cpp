@@ -182,6 +182,34 @@ TEST_F(Kernels, ScatterAddInOrderOfRows) {
   EXPECT_EQ(table, want); // bit for bit
 }
 
+TEST_F(Kernels, TopKAlongAMiddleDim) {
+  // (outer = 1, n = 5, inner = 2): columns 3 -1 7 7 2 and 0 -0.5 -3 9 9.
+  std::vector<float> x = {3, 0, -1, -0.5f, 7, -3, 7, 9, 2, 9}, values(6);
+  std::vector<int32_t> indices(6);
+  topK(rank(), x.data(), values.data(), indices.data(), 1, 5, 2, 3);
+  EXPECT_EQ(values, (std::vector<float>{7, 9, 7, 9, 3, 0}));
+  EXPECT_EQ(indices, (std::vector<int32_t>{2, 3, 3, 4, 0, 0}));
+  // k = n is a sort; more elements than threads.
+  std::vector<int32_t> many(600), sorted(600), order(600);
+  for (int i = 0; i < 600; ++i)
+    many[i] = (i * 7919 + 13) % 601 - 300;
+  topK(rank(), many.data(), sorted.data(), order.data(), 1, 600, 1, 600);
+  for (int i = 0; i < 600; ++i) {
+    EXPECT_EQ(sorted[i], many[order[i]]);
+    EXPECT_TRUE(i == 0 || sorted[i - 1] > sorted[i]);
+  }
+}
+
+TEST_F(Kernels, CumulativeSums) {
+  std::vector<float> x = {1, 10, 2, 20, 3, 30}, y(6); // (1, 3, 2)
+  cumulativeSum(rank(), x.data(), y.data(), 1, 3, 2, false, false);
+  EXPECT_EQ(y, (std::vector<float>{1, 10, 3, 30, 6, 60}));
+  cumulativeSum(rank(), x.data(), y.data(), 1, 3, 2, true, true);
+  EXPECT_EQ(y, (std::vector<float>{5, 50, 3, 30, 0, 0}));
+  cumulativeSum(rank(), x.data(), x.data(), 3, 2, 1, false, false); // in place
+  EXPECT_EQ(x, (std::vector<float>{1, 11, 2, 22, 3, 33}));
+}
+
 /// d (16, 8) = a (16, 16) b (16, 8), by one warp; columns of b lie together.
 __global__ void mma_kernel(float *d, const bf16 *a, const bf16 *b) {
   int g = laneId() / 4, t = laneId() % 4;

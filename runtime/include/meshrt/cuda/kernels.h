@@ -1,4 +1,4 @@
-//===- kernels.h - Row gathers, scatters and the classifier, CUDA ---------===//
+//===- kernels.h - Gathers, scatters, sorts, the classifier, CUDA ---------===//
 //
 // Kernels that an emitted program calls rather than prints. All are
 // deterministic; the contracts are those of cpu/kernels.h.
@@ -47,6 +47,20 @@ void classifierGrad(Rank &rank, T *logits, const int32_t *targets,
                     const float *rowMax, const float *sums, float *loss,
                     int64_t rows, int64_t vocab, int64_t stride, int64_t first,
                     const float *scale, float scaleAll);
+
+/// The k largest along the middle dim of input (outer, n, inner), in falling
+/// order, and their indices; of equal ones the lowest index first. k passes over
+/// the row: for small k. T: float, bf16, int32_t.
+template <typename T>
+void topK(Rank &rank, const T *input, T *values, int32_t *indices,
+          int64_t outer, int64_t n, int64_t inner, int64_t k);
+
+/// Running sums along the middle dim of (outer, n, inner), from its end if
+/// `reverse`, of what comes before if `exclusive`; may be in place.
+/// T: float, int32_t.
+template <typename T>
+void cumulativeSum(Rank &rank, const T *input, T *output, int64_t outer,
+                   int64_t n, int64_t inner, bool exclusive, bool reverse);
 
 } // namespace meshrt
 
