@@ -32,6 +32,10 @@ config.substitutions.append(("%check-cuda-source", "c++ -std=c++20 -fsyntax-only
                              " ".join("-I" + os.path.join(config.meshc_source, folder)
                                       for folder in ("runtime/include", "test/CudaOnHost/include"))))
 
+cuda_on_host = os.path.join(config.meshc_build, "test", "CudaOnHost")
+config.substitutions.append(("%build-cuda-on-host", os.path.join(config.test_source_root, "CudaOnHost", "build.sh") + " " +
+                             config.meshc_source + " " + cuda_on_host))
+
 if shutil.which("nvcc"):
     config.available_features.add("nvcc")
 if config.sanitized:
