@@ -7,6 +7,7 @@
 
 !X = !rt.buffer<[rows=6, cols=2000], f32>
 !R = !rt.buffer<[rows=6], f32>
+!T = !rt.buffer<[rows=6], i32>
 !S = !rt.buffer<[], f32>
 !Q = !rt.buffer<[batch=2, seq=8, heads=2, head=16], f32>
 !K = !rt.buffer<[batch=2, mem=8, heads=2, head=16], f32>
@@ -16,6 +17,7 @@ module attributes {mtf.mesh = #mtf.mesh<"pod", ["model"=2]>, rt.arena_bytes = 65
 rt.step @train_step {
   %x = rt.alloc at 0 : !X loc("x")
   %s = rt.alloc at 8192 : !R loc("s")
+  %target = rt.alloc at 8320 : !T loc("target")
   %n = rt.alloc at 8256 : !S loc("n")
   %q = rt.alloc at 16384 : !Q loc("q")
   %k = rt.alloc at 20480 : !K loc("k")
@@ -43,6 +45,31 @@ rt.step @train_step {
     %3 = arith.addf %1, %sum : f32
     rt.store %3, %c : f32 to !R
   } loc("s")
+
+  // The target's value is read before any thread overwrites it.
+  // CHECK-LABEL: __global__ void computeClassifier(float *x, const int32_t *target, float *s) {
+  // CHECK-NEXT:    Row<256> team;
+  // CHECK:           const float [[TARGET:[a-z_]+]] = target_i >= 0 && target_i < kCols ? x[target_i + row * kCols] : 0.0f;
+  // CHECK-NEXT:      team.barrier();
+  // CHECK-NEXT:      team.each(kCols, [&](int64_t col) {
+  // CHECK-NEXT:        x[row * kCols + col] = x[row * kCols + col] - sum;
+  // CHECK:           s[row] = [[TARGET]];
+  rt.kernel outer [rows=6] row [cols=2000] ins(%x, %target : !X, !T) outs(%x, %s : !X, !R) {
+  ^bb0(%a: !X, %t: !T, %b: !X, %c: !R):
+    %sum = rt.row -> f32 {
+      %0 = rt.load %a : !X
+      rt.yield sum(%0) : f32
+    }
+    %1 = rt.load %t : !T
+    %2 = rt.load %a at ["cols"] (%1) : !X
+    rt.row {
+      %3 = rt.load %a : !X
+      %4 = arith.subf %3, %sum : f32
+      rt.store %4, %b : f32 to !X
+      rt.yield
+    }
+    rt.store %2, %c : f32 to !R
+  } loc("classifier")
 
   // A second reduction that needs the first: one block does both.
   // CHECK-LABEL: __global__ void computeN(const float *x, float *n) {

@@ -34,6 +34,8 @@ public:
   Expr use(mlir::Value value);
   /// The same, but evaluated here: a name or a literal.
   Expr materialize(mlir::Value value);
+  /// What still has to read a buffer that `block` overwrites reads it here, before the block.
+  void settleBefore(mlir::Block &block);
   /// Gives a value a text.
   void define(mlir::Value value, Expr text) { values[value] = std::move(text); }
   bool isDefined(mlir::Value value) const { return values.contains(value); }
@@ -81,6 +83,8 @@ private:
   std::optional<Expr> load(rt::LoadOp op);
   std::optional<Expr> random(rt::RandomOp op);
   void store(rt::StoreOp op);
+  /// Evaluates the pending values that read the buffer of a store.
+  void readBefore(rt::StoreOp op);
   bool wantsVariable(mlir::Operation *op, const Expr &text) const;
   void assignVariable(mlir::Value value, const Expr &text);
 

@@ -170,14 +170,22 @@ bool BodyPrinter::aliases(mlir::Value a, mlir::Value b) const {
   return operand(a) == operand(b);
 }
 
-void BodyPrinter::store(rt::StoreOp op) {
-  Expr value = use(op.getValue());
-  // What still has to read the old contents reads them now.
+void BodyPrinter::settleBefore(mlir::Block &block) {
+  for (auto op : block.getOps<rt::StoreOp>())
+    readBefore(op);
+}
+
+void BodyPrinter::readBefore(rt::StoreOp op) {
   llvm::SmallVector<mlir::Value> early;
   for (auto &[waiting, reads] : pending)
     if (llvm::any_of(reads, [&](mlir::Value buffer) { return aliases(buffer, op.getBuffer()); }))
       early.push_back(waiting);
   for (mlir::Value waiting : early)
     materialize(waiting);
+}
+
+void BodyPrinter::store(rt::StoreOp op) {
+  Expr value = use(op.getValue());
+  readBefore(op);
   storeElement(op, element(op), value);
 }

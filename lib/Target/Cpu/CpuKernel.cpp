@@ -394,6 +394,7 @@ void CpuKernel::accumulate(rt::RowOp row, ArrayRef<std::string> accumulators) {
 
 void CpuKernel::rowLoop(rt::RowOp row, ArrayRef<Loop> loops) {
   mlir::Block &block = row.getBody().front();
+  settleBefore(block);
   hoist(block, loops);
   SmallVector<std::string> accumulators = accumulatorNames(row);
   for (auto [i, name] : llvm::enumerate(accumulators)) {

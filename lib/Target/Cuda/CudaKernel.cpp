@@ -78,6 +78,27 @@ static bool rowsAreIndependent(rt::KernelOp kernel) {
   return true;
 }
 
+/// Whether a buffer that a row loop writes is also read at computed indices: threads have to wait for one another.
+static bool overwritesOthersElements(rt::KernelOp kernel) {
+  llvm::DenseSet<mlir::Value> stored, loaded;
+  kernel.walk([&](rt::StoreOp op) {
+    if (llvm::isa<rt::RowOp>(op->getParentOp()))
+      stored.insert(kernel.operandOf(llvm::cast<mlir::BlockArgument>(op.getBuffer())).get());
+  });
+  kernel.walk([&](rt::LoadOp op) {
+    if (!op.getIndices().empty())
+      loaded.insert(kernel.operandOf(llvm::cast<mlir::BlockArgument>(op.getBuffer())).get());
+  });
+  return llvm::any_of(stored, [&](mlir::Value buffer) { return loaded.contains(buffer); });
+}
+
+/// Whether the whole grid can do a kernel without outer dims: its only meeting is after the row loops.
+static bool fitsGrid(rt::KernelOp kernel) {
+  mlir::Block &block = kernel.getBody().front();
+  bool reduces = llvm::any_of(block.getOps<rt::RowOp>(), [](rt::RowOp row) { return row.getNumResults() != 0; });
+  return rowsAreIndependent(kernel) && !overwritesOthersElements(kernel) && (reduces || block.getOps<rt::StoreOp>().empty());
+}
+
 static bool storesInRows(rt::KernelOp kernel) {
   return llvm::any_of(kernel.getBody().front().getOps<rt::RowOp>(), [](rt::RowOp row) { return !row.getBody().getOps<rt::StoreOp>().empty(); });
 }
@@ -86,7 +107,7 @@ static Form formOf(rt::KernelOp kernel, const LoopNest &nest) {
   if (nest.row.empty())
     return nest.outer.empty() ? Form::Plain : Form::Map;
   if (nest.outer.empty())
-    return rowsAreIndependent(kernel) ? Form::Grid : Form::Rows;
+    return fitsGrid(kernel) ? Form::Grid : Form::Rows;
   return kernel.getColumns() && !storesInRows(kernel) ? Form::Columns : Form::Rows;
 }
 
@@ -420,7 +441,11 @@ void CudaKernel::accumulate(rt::RowOp row) {
 
 void CudaKernel::rowLoop(rt::RowOp row) {
   mlir::Block &block = row.getBody().front();
+  settleBefore(block);
   hoist(block);
+  // Other threads of the team may still have to read the elements that this loop overwrites.
+  if (!block.getOps<rt::StoreOp>().empty() && overwritesOthersElements(kernel))
+    p.line(team + ".barrier();");
   if (form != Form::Grid && row.getNumResults() == 1 && block.getOps<rt::StoreOp>().empty())
     return reduceInOneExpression(row);
   size_t first = accumulators.size();

@@ -125,6 +125,7 @@ CommandLine meshrt::parseCommandLine(int argc, char **argv,
     flags.call("--seed", "N", fmt::format("seed of everything random (default {})", program.seed), setSeed);
     flags.text("--load", line.load, "FILE", "start from this checkpoint (safetensors)");
     flags.integer("--threads", line.device.threadsPerRank, 1, "threads per rank (default: cores / ranks)");
+    command->add_flag("--tf32", line.device.allowTf32, "CUDA: round the inputs of f32 products to TF32, for the tensor cores");
     flags.number("--timeout", line.device.collectiveTimeout, 0.1, "seconds until a collective counts as hung (default 600)");
     if (command != exportCommand)
       flags.text("--data", line.data, "FILE", program.data.file.empty() ? "data file" : fmt::format("data file (default {})", program.data.file));

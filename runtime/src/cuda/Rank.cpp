@@ -29,6 +29,8 @@ Rank::Rank(const Program &program, int id, ncclComm_t world, bool allowTf32)
   CUDA_CHECK(cudaMemset(impl_->reduction, 0, Reduction::kBytes));
   CUBLAS_CHECK(cublasLtCreate(&impl_->blas));
   CUDA_CHECK(cudaMalloc(&impl_->blasWorkspace, RankImpl::kBlasWorkspace));
+  // The streams do not wait for the default stream, where the memsets ran.
+  CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 Rank::~Rank() {
