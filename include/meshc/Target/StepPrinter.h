@@ -74,6 +74,7 @@ private:
 
   Names names;
   llvm::DenseMap<mlir::Value, Expr> values;
+  llvm::DenseMap<mlir::Value, Expr> addresses; ///< Of globals, without their variable.
   std::string lastLine; ///< The source line that the last comment named.
 };
 

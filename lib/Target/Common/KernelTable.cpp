@@ -34,13 +34,18 @@ static StringRef verb(rt::KernelOp kernel) {
 }
 
 /// A verb and the name of what the kernel writes: `computeGradW1`.
-static std::string functionName(rt::KernelOp kernel, const KernelSignature &signature, bool several) {
+static std::string functionName(rt::KernelOp kernel, const KernelSignature &signature, bool several, Vocabulary &vocabulary) {
   if (several && verb(kernel) != "compute")
     return verb(kernel).str() + "Buffer";
   StringRef name = nameOf(kernel.getLoc());
   for (const KernelSignature::Parameter &parameter : signature.parameters)
-    if (name.empty() && parameter.written)
+    if (name.empty() && parameter.written && nameOf(parameter.operand(kernel), vocabulary) != "")
       name = parameter.name;
+  // Without a name the place says most: nnLine47.
+  if (std::string line = sourceLine(kernel.getLoc()); name.empty() && !line.empty()) {
+    auto [file, number] = StringRef(line).split(':');
+    return identifier(file.split('.').first) + "Line" + number.str();
+  }
   return verb(kernel).str() + constantName(name).substr(1);
 }
 
@@ -129,7 +134,7 @@ mlir::LogicalResult KernelTable::build(Vocabulary &vocabulary, PrintFunction pri
       parameter.name = parameterNames.add(parameterName(*function, number, vocabulary));
     function->numbers.resolve(recorded[function.get()], parameterNames);
     rt::KernelOp kernel = function->uses.front();
-    function->name = vocabulary.names.add(functionName(kernel, function->signature, function->uses.size() > 1));
+    function->name = vocabulary.names.add(functionName(kernel, function->signature, function->uses.size() > 1, vocabulary));
     llvm::raw_string_ostream os(function->text);
     Printer p(os);
     p.comment(comment(*function));

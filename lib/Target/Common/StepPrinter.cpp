@@ -109,14 +109,36 @@ static bool isWritten(mlir::Value value) {
   });
 }
 
-/// Uses of a buffer, those of views at its start counted for it.
+/// Uses of a buffer, those of views at its start counted for it. Slices of globals start from the address.
 static unsigned countUses(mlir::Value value) {
   unsigned count = 0;
+  bool isGlobal = value.getDefiningOp<rt::GetGlobalOp>() != nullptr;
   for (mlir::Operation *user : value.getUsers()) {
+    if (isGlobal && llvm::isa<rt::SliceOp>(user))
+      continue;
     auto view = llvm::dyn_cast<rt::ViewOp>(user);
     count += view && view.getStart() == 0 ? countUses(view) : 1;
   }
   return count;
+}
+
+/// The user's name. A buffer that loops cut into slices goes by what a slice is, in the plural; an unnamed product by its second
+/// factor.
+static std::string wantedName(mlir::Value value, Vocabulary &vocabulary) {
+  StringRef own = nameOf(value, vocabulary);
+  if (value.getDefiningOp<rt::AllocOp>()) {
+    for (mlir::Operation *user : value.getUsers()) {
+      StringRef slice = llvm::isa<rt::SliceOp>(user) ? nameOf(user->getLoc()) : StringRef();
+      if (!slice.empty() && slice != own)
+        return slice.str() + "s";
+    }
+    if (own.empty())
+      for (mlir::Operation *user : value.getUsers())
+        if (auto gemm = llvm::dyn_cast<rt::GemmOp>(user); gemm && gemm.getC() == value)
+          if (StringRef factor = nameOf(gemm.getB(), vocabulary); !factor.empty())
+            return "dot_" + factor.str();
+  }
+  return own.empty() ? "buffer" : own.str();
 }
 
 /// `const float *x = address;  // x[batch=4, embed=768]`. Used once, the address stands where it is used.
@@ -129,12 +151,18 @@ void StepPrinter::declare(mlir::Value value, const Expr &address, bool described
     values[value] = address;
     return;
   }
-  StringRef wanted = nameOf(value, vocabulary);
-  std::string name = scope->add(wanted.empty() ? "buffer" : wanted);
+  std::string name = scope->add(wantedName(value, vocabulary));
   std::string element = cppType(type.getElementType()).str();
   p.remarked((isWritten(value) ? "" : "const ") + element + " *" + name + " = " + address.str() + ";",
              described && !type.isScalar() ? name + shapeText(type) : "");
   values[value] = Expr::name(name);
+}
+
+/// Whether the uses of a global in `op` and below it are slices.
+static bool onlySlicedIn(rt::GetGlobalOp get, mlir::Operation *op) {
+  return llvm::all_of(get->getUsers(), [&](mlir::Operation *user) {
+    return llvm::isa<rt::SliceOp>(user) || !op->isAncestor(user);
+  });
 }
 
 /// Globals get their variable right before the first op that uses them, at the level of the block they are named in.
@@ -152,10 +180,8 @@ void StepPrinter::declareGlobals(mlir::Operation *op) {
   for (rt::GetGlobalOp get : used) {
     rt::GlobalOp global = vocabulary.lookup(get);
     Expr address = Expr::call(("rank.at<" + cppType(get.getType().getElementType()) + ">").str(), {vocabulary.offset(global)});
-    bool moved = llvm::all_of(get->getUsers(), [](mlir::Operation *user) { return llvm::isa<rt::SliceOp>(user); });
-    if (moved)
-      values[get] = address;
-    else
+    addresses[get] = address;
+    if (!values.contains(get) && !llvm::isa<rt::SliceOp>(op) && !onlySlicedIn(get, op))
       declare(get, address, /*described=*/false);
   }
 }
@@ -167,7 +193,8 @@ void StepPrinter::slice(rt::SliceOp op) {
   if (result.hasDim(op.getDimAttr()))
     step = vocabulary.size(result.getDims()[result.position(op.getDimAttr())]) * step;
   Expr index = text(op.getIndex());
-  declare(op, text(op.getSource()) + index * step);
+  Expr base = addresses.contains(op.getSource()) ? addresses.lookup(op.getSource()) : text(op.getSource());
+  declare(op, base + index * step);
 }
 
 void StepPrinter::view(rt::ViewOp op) {
