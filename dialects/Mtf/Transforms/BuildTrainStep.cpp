@@ -164,8 +164,14 @@ FailureOr<SmallVector<Value>> Step::sumOver(const Part &part, Value cotangent) {
   if (micro.count == 1)
     return inlined(builder, callee, arguments);
 
-  // Accumulators start at zero; data that have the dimension `micro` are slices.
+  // Microbatches of one size that count their elements need no loop.
   Block &body = callee.getBody().front();
+  if (body.getTerminator()->getNumOperands() == 1)
+    if (auto constant = body.getTerminator()->getOperand(0).getDefiningOp<ConstantOp>()) {
+      Type type = constant.getType().getElementType();
+      return SmallVector<Value>{ConstantOp::create(builder, constant.getLoc(), constant.asDouble() * micro.count, type)};
+    }
+  // Accumulators start at zero; data that have the dimension `micro` are slices.
   SmallVector<Value> inits, scanned;
   for (Value result : body.getTerminator()->getOperands())
     inits.push_back(filled(builder, result.getLoc(), 0, tensorType(result)));
@@ -310,8 +316,8 @@ static LogicalResult buildTrainStep(ModuleOp module, const Microbatches &micro, 
   FailureOr<SmallVector<Trained>> trained = findTrained(module, loss);
   if (failed(trained))
     return failure();
-  if (micro.count > 1 && (failed(verifySumOverBatch(loss, micro.batch, "the loss")) ||
-                          failed(verifySumOverBatch(weight, micro.batch, "the sum of the weights"))))
+  if (micro.count > 1 && (failed(verifySumOverBatch(loss, micro.batch)) ||
+                          failed(verifySumOverBatch(weight, micro.batch, /*countsItself=*/true))))
     return failure();
   Part weightPart(weight, micro);
   if (weightPart.failed())

@@ -278,14 +278,14 @@ LogicalResult SumOverBatch::visit(Block &block) {
   return success();
 }
 
-LogicalResult meshc::mtf::verifySumOverBatch(func::FuncOp function, StringAttr batch, StringRef what) {
+LogicalResult meshc::mtf::verifySumOverBatch(func::FuncOp function, StringAttr batch, bool countsItself) {
   SumOverBatch analysis(function, batch);
   Block &body = function.getBody().front();
   if (failed(analysis.visit(body)))
     return failure();
   for (Value result : body.getTerminator()->getOperands())
-    if (analysis.of(result) == Share::Same && !analysis.isCut(result))
-      return emitError(result.getLoc()) << what << " does not depend on '" << batch.getValue()
+    if (!countsItself && analysis.of(result) == Share::Same && !analysis.isCut(result))
+      return emitError(result.getLoc()) << "the loss does not depend on '" << batch.getValue()
                                         << "', so the sum over microbatches would count it once for each of them";
   return success();
 }

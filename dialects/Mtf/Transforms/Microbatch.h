@@ -26,9 +26,9 @@ namespace meshc::mtf {
 /// count from where that microbatch starts. An op that needs the batch in one piece and a parameter over the batch are errors.
 mlir::LogicalResult numberMicrobatch(mlir::func::FuncOp function, mlir::StringAttr batch);
 
-/// Succeeds if every result of `function` that does not have the batch dimension is a sum over parts of the batch. `what` names
-/// the function in errors.
-mlir::LogicalResult verifySumOverBatch(mlir::func::FuncOp function, mlir::StringAttr batch, llvm::StringRef what);
+/// Succeeds if every result of `function` that does not have the batch dimension is a sum over parts of the batch. Results that do not
+/// depend on the batch are errors, too, unless the function `countsItself`: a sum of weights may be the number of a microbatch's elements.
+mlir::LogicalResult verifySumOverBatch(mlir::func::FuncOp function, mlir::StringAttr batch, bool countsItself = false);
 
 } // namespace meshc::mtf
 

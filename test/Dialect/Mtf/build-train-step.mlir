@@ -4,6 +4,7 @@
 // RUN: sed 's/microbatches = 2/microbatches = 1/' %inputs/gpt2layer_loss.mlir | meshc-opt --mtf-differentiate --mtf-build-train-step -o %t.1
 // RUN: meshc-interp %t.1 --entry=train_step --compare=%t.4 | FileCheck %s --check-prefix=SAME-STEP
 // RUN: meshc-interp %t.1 --entry=eval_step --compare=%t.4 | FileCheck %s --check-prefix=SAME-EVAL
+// RUN: meshc %examples/gpt/gpt.mesh --layout %examples/gpt/layouts/micro.mesh --emit=mtf | meshc-opt --mtf-differentiate --mtf-build-train-step | FileCheck %s --check-prefix=COUNT
 
 // ONE-LABEL: func.func private @loss(
 // ONE-LABEL: func.func private @loss_grad(
@@ -39,6 +40,12 @@
 // MICRO: mtf.min
 // MICRO: mtf.pow
 // MICRO-LABEL: func.func @eval_step(
-// MICRO-SAME: -> (!mtf.tensor<[], f32> {mtf.result = "loss"})
+// MICRO-SAME: -> (!mtf.tensor<[], f32> {mtf.result = "numerator"}, !mtf.tensor<[], f32> {mtf.result = "denominator"})
 // SAME-STEP: equal: 50 results
-// SAME-EVAL: equal: 1 results
+// SAME-EVAL: equal: 2 results
+
+// Without weights the denominator is the number of tokens, 512 * 1024: no loop for it.
+// COUNT-LABEL: func.func @train_step(
+// COUNT-NOT: mtf.repeat
+// COUNT: mtf.constant 5.242880e+05
+// COUNT: mtf.repeat "micro" 4
