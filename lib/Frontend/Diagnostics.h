@@ -28,9 +28,10 @@ public:
       return mlir::UnknownLoc::get(context);
     return mlir::FileLineColLoc::get(files[loc.file], loc.line, loc.column);
   }
-  mlir::InFlightDiagnostic error(ast::Loc loc) {
+  mlir::InFlightDiagnostic error(ast::Loc loc) { return error(location(loc)); }
+  mlir::InFlightDiagnostic error(mlir::Location loc) {
     ++errors;
-    return mlir::emitError(location(loc));
+    return mlir::emitError(loc);
   }
   mlir::InFlightDiagnostic warning(ast::Loc loc) { return mlir::emitWarning(location(loc)); }
 

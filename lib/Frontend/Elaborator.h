@@ -274,6 +274,7 @@ public:
   Value weightedLoss(const ast::CallExpr &call);
   bool checkWeight(const ast::CallExpr &call, mlir::Value weight);
   mlir::Value sumAll(mlir::Value value, ast::Loc loc);
+  bool checkMicrobatches(mlir::Value loss);
   void buildLoss(FunctionState::Kind kind);
   void buildWeight();
   bool argumentsFromFormals(CallArgs &args);

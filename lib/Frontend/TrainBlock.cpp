@@ -169,6 +169,26 @@ mlir::Value Elaborator::sumAll(mlir::Value value, Loc loc) {
   return all.empty() ? value : mtf::ReduceOp::create(builder, location(loc), mtf::ReductionKind::Sum, value, all).getResult();
 }
 
+/// Microbatches are computed one after another: what mixes examples before the mean would see a part of the batch only.
+bool Elaborator::checkMicrobatches(mlir::Value loss) {
+  if (microbatches == 1)
+    return true;
+  StringAttr batch = attr("batch");
+  mlir::WalkResult result = function->region.walk([&](mtf::FactorOpInterface op) {
+    if (op.getOperation() == loss.getDefiningOp())
+      return mlir::WalkResult::advance();
+    for (const mtf::Factor &factor : op.getFactors())
+      if (factor.kind != mtf::FactorKind::Parallel &&
+          llvm::any_of(factor.uses, [&](const mtf::DimUse &use) { return use.dim == batch; })) {
+        diagnostics.error(op.getLoc()) << "this mixes examples of the batch, which is computed in " << microbatches
+                                       << " microbatches; only the mean of the loss may";
+        return mlir::WalkResult::interrupt();
+      }
+    return mlir::WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
 void Elaborator::buildLoss(FunctionState::Kind kind) {
   const CallExpr *call = lossCall();
   if (!call)
@@ -184,8 +204,11 @@ void Elaborator::buildLoss(FunctionState::Kind kind) {
     state.step = addArgument(scalarType(i32), mtf::kInput, attr("step"), builder.getUnknownLoc());
   }
   Value product = weightedLoss(*call);
-  if (product)
-    finishFunction({sumAll(product.asTensor(), call->loc)}, {"loss"});
+  if (product) {
+    mlir::Value sum = sumAll(product.asTensor(), call->loc);
+    if (checkMicrobatches(sum))
+      finishFunction({sum}, {"loss"});
+  }
   function.reset();
 }
 

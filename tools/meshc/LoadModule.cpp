@@ -33,7 +33,7 @@ mlir::OwningOpRef<mlir::ModuleOp> meshc::loadModule(Session &session, llvm::Arra
   if (!readInput(session))
     return nullptr;
   if (llvm::StringRef(options.input).ends_with(".mesh")) {
-    FrontendOptions frontend{options.sets, options.meshes, /*worldSize=*/0, options.layout, libraryFolders(session)};
+    FrontendOptions frontend{options.sets, options.meshes, options.ranks, options.layout, libraryFolders(session)};
     frontend.sets.insert(frontend.sets.end(), sets.begin(), sets.end());
     mlir::OwningOpRef<mlir::ModuleOp> module = parseAndElaborate(session.sources, session.context, frontend);
     if (module)

@@ -19,6 +19,7 @@ usage: meshc FILE [options]          compile FILE to a program, or what --emit s
   --target=cpu|cuda      CPU ranks as threads (default), or one process per GPU
   --set NAME=VALUE       override a dim or a constant; may be repeated
   --mesh AXIS=N,...      override sizes of mesh axes, '*' takes what the world size leaves
+  --ranks N              the world size, for an axis of size '*'
   --layout FILE          replace the layout
   -I FOLDER              search imports here first
   --cxx PATH             host compiler; default: $CXX, else c++
@@ -31,7 +32,7 @@ exit codes: 0 success, 1 an error in the program or the command line, 3 a bug in
 )";
 
 /// Flags that take a value, and those that take none.
-static constexpr StringRef kValued[] = {"-o", "--emit", "--target", "--set", "--mesh", "--layout", "-I", "--cxx", "--runtime"};
+static constexpr StringRef kValued[] = {"-o", "--emit", "--target", "--set", "--mesh", "--ranks", "--layout", "-I", "--cxx", "--runtime"};
 static constexpr StringRef kPlain[] = {"--print-ir-after-all", "--timing", "--help", "-h", "--version"};
 /// Words that may stand before FILE. Without one, FILE is compiled.
 static constexpr std::pair<StringRef, Command> kCommands[] = {
@@ -98,6 +99,9 @@ bool Parser::valued(StringRef name, StringRef value) {
       return fail("'" + name + " " + value + "' has no '='; write for example " +
                   (name == "--set" ? "--set batch=64" : "--mesh data=2,model=2"));
     (name == "--set" ? options.sets : options.meshes).push_back(value.str());
+  } else if (name == "--ranks") {
+    if (value.getAsInteger(10, options.ranks) || options.ranks < 1)
+      return fail("'--ranks' needs a number from 1, not '" + value + "'");
   } else if (name == "-I") {
     options.includes.push_back(value.str());
   } else {

@@ -27,6 +27,7 @@ struct Options {
   Target target = Target::Cpu;
   std::vector<std::string> sets;   ///< `dim=value`, in order.
   std::vector<std::string> meshes; ///< `axis=n,...`, in order.
+  int64_t ranks = 0;               ///< World size, 0: not given.
   std::string layout;              ///< File that replaces the layout.
   std::vector<std::string> includes; ///< Folders that `import` searches before the standard library.
   std::string runtime;             ///< Folder of the runtime's sources; empty: found relative to meshc.
