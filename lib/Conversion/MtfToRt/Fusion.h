@@ -81,6 +81,8 @@ bool isFusable(mlir::Operation *op);
 mlir::ArrayAttr reducedDims(mlir::Operation *op);
 /// Dims moved under other names or places without a change of elements: rename, split, merge, slice, spmd.slice.
 bool isViewLike(mlir::Operation *op);
+/// Rough work per element, in additions.
+unsigned workOf(mlir::Operation *op);
 /// Whether a kernel reads this operand at computed places, so that it must be in memory before the kernel.
 bool readsAtIndex(mlir::OpOperand &operand);
 
