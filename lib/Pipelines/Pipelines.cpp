@@ -35,7 +35,8 @@ static void addGradPasses(mlir::OpPassManager &passes) {
 
 /// Shardings in the types. Functions that only the training step needed are gone by now.
 void meshc::buildShardedPipeline(mlir::OpPassManager &passes, const ShardedOptions &options) {
-  passes.addPass(mtf::createPropagateSharding({.explain = options.explain}));
+  // The front end has warned of rules that match nothing.
+  passes.addPass(mtf::createPropagateSharding({.explain = options.explain, .warnUnmatched = false}));
   passes.addPass(mtf::createInsertReshards());
   passes.addPass(mtf::createExpandSplitDims());
   passes.addPass(mtf::createFillPadding());

@@ -44,7 +44,8 @@ def PropagateSharding : Pass<"mtf-propagate-sharding", "::mlir::ModuleOp"> {
     partial values by minimum cut, then padded sizes. The decisions are attributes (`mtf.sharding`); the program stays global.
     A rule that matches nothing is a warning, a pin that cannot hold an error.
   }];
-  let options = [Option<"explain", "explain", "bool", "false", "attach the reasons for each sharding as `mtf.why`">];
+  let options = [Option<"explain", "explain", "bool", "false", "attach the reasons for each sharding as `mtf.why`">,
+                 Option<"warnUnmatched", "warn-unmatched", "bool", "true", "warn of rules that match nothing">];
 }
 
 def InsertReshards : Pass<"mtf-insert-reshards", "::mlir::ModuleOp"> {

@@ -226,7 +226,8 @@ LogicalResult PropagateShardingPass::decide(const Mesh &mesh) {
     functions.push_back(std::make_unique<FunctionTypes>(std::move(graph), std::move(partials)));
     functions.back()->visit([&](NamedTensorType type) { padded.addType(type); });
   }
-  rules->reportUnmatched();
+  if (warnUnmatched)
+    rules->reportUnmatched();
   if (failed(padded.solve()))
     return failure();
   for (const auto &function : functions)

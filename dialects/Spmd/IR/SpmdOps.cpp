@@ -145,7 +145,7 @@ LogicalResult AllToAllOp::verify() {
 }
 int64_t AllToAllOp::bytesPerRank() { return share(*this, inputBytes(*this)); }
 
-/// - `over` are the axes of dimensions that change
+/// - `over` names the axes of dimensions that change, from the first that differs on
 /// - partial axes stay, local shapes are equal
 LogicalResult PermuteOp::verify() {
   if (failed(verifyCommon(*this)))
@@ -159,10 +159,12 @@ LogicalResult PermuteOp::verify() {
     if (mesh.localSize(before) != mesh.localSize(after))
       return emitOpError() << "changes the local size of dimension '" << before.getName().getValue() << "' from "
                            << mesh.localSize(before) << " to " << mesh.localSize(after);
-    if (before.getAxes() == after.getAxes())
-      continue;
+    // Blocks stay inside the block that the common leading axes make.
+    size_t common = 0;
+    while (common < std::min(before.getAxes().size(), after.getAxes().size()) && before.getAxes()[common] == after.getAxes()[common])
+      ++common;
     for (ArrayRef<StringAttr> axes : {before.getAxes(), after.getAxes()})
-      for (StringAttr axis : axes)
+      for (StringAttr axis : axes.drop_front(common))
         if (!llvm::is_contained(over, axis))
           return emitOpError() << "moves parts over mesh axis '" << axis.getValue() << "', which it does not name";
   }
