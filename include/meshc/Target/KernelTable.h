@@ -23,6 +23,9 @@ struct KernelSignature {
   };
   llvm::SmallVector<Parameter> parameters;
 
+  /// The parameter that an argument of the kernel's body stands for.
+  const Parameter &of(mlir::Value argument) const;
+
   /// Arguments that the body does not use have no parameter.
   static KernelSignature of(rt::KernelOp kernel);
 };

@@ -45,11 +45,23 @@ struct LoopNest {
 /// The dims along which a load or store moves with the iteration: those of the buffer without the ones `at` replaces.
 bool followsDim(mlir::Operation *access, mlir::StringAttr dim);
 
-/// The buffer type that a load or store accesses.
+/// The buffer that a load or store accesses.
+mlir::Value bufferOf(mlir::Operation *access);
+
+/// Its type.
 rt::BufferType accessedType(mlir::Operation *access);
 
 /// Elements that the access moves when the loop's index grows by one; 0 if it stays.
 int64_t strideAlong(mlir::Operation *access, const Loop &loop);
+
+/// Whether the access moves through `loops` as through one array.
+bool isFlat(mlir::Operation *access, llvm::ArrayRef<Loop> loops);
+
+/// How result number `i` of a row loop is reduced.
+mtf::ReductionKind kindOf(rt::YieldOp yield, unsigned i);
+
+/// What such a result is called: `sum`, `largest`, `smallest`, `product`.
+llvm::StringRef accumulatorWord(mtf::ReductionKind kind);
 
 } // namespace meshc::target
 

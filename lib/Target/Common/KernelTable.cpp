@@ -6,6 +6,12 @@ using namespace meshc;
 using namespace meshc::target;
 using llvm::StringRef;
 
+const KernelSignature::Parameter &KernelSignature::of(mlir::Value argument) const {
+  return *llvm::find_if(parameters, [&](const Parameter &parameter) {
+    return llvm::is_contained(parameter.arguments, llvm::cast<mlir::BlockArgument>(argument));
+  });
+}
+
 KernelSignature KernelSignature::of(rt::KernelOp kernel) {
   KernelSignature signature;
   llvm::DenseMap<mlir::Value, size_t> parameterOf;

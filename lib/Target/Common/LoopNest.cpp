@@ -4,11 +4,13 @@
 using namespace meshc;
 using namespace meshc::target;
 
-rt::BufferType meshc::target::accessedType(mlir::Operation *access) {
+mlir::Value meshc::target::bufferOf(mlir::Operation *access) {
   if (auto load = llvm::dyn_cast<rt::LoadOp>(access))
-    return rt::bufferType(load.getBuffer());
-  return rt::bufferType(llvm::cast<rt::StoreOp>(access).getBuffer());
+    return load.getBuffer();
+  return llvm::cast<rt::StoreOp>(access).getBuffer();
 }
+
+rt::BufferType meshc::target::accessedType(mlir::Operation *access) { return rt::bufferType(bufferOf(access)); }
 
 bool meshc::target::followsDim(mlir::Operation *access, mlir::StringAttr dim) {
   if (!accessedType(access).hasDim(dim))
@@ -20,6 +22,27 @@ bool meshc::target::followsDim(mlir::Operation *access, mlir::StringAttr dim) {
 int64_t meshc::target::strideAlong(mlir::Operation *access, const Loop &loop) {
   mlir::StringAttr name = loop.inner().getName();
   return followsDim(access, name) ? accessedType(access).stride(name) : 0;
+}
+
+bool meshc::target::isFlat(mlir::Operation *access, llvm::ArrayRef<Loop> loops) {
+  for (size_t i = 0; i + 1 < loops.size(); ++i)
+    if (strideAlong(access, loops[i]) != strideAlong(access, loops[i + 1]) * loops[i + 1].size())
+      return false;
+  return strideAlong(access, loops.back()) != 0;
+}
+
+mtf::ReductionKind meshc::target::kindOf(rt::YieldOp yield, unsigned i) {
+  return llvm::cast<mtf::ReductionKindAttr>(yield.getKinds()[i]).getValue();
+}
+
+llvm::StringRef meshc::target::accumulatorWord(mtf::ReductionKind kind) {
+  switch (kind) {
+  case mtf::ReductionKind::Sum: return "sum";
+  case mtf::ReductionKind::Max: return "largest";
+  case mtf::ReductionKind::Min: return "smallest";
+  case mtf::ReductionKind::Prod: return "product";
+  }
+  return "";
 }
 
 namespace {

@@ -76,7 +76,7 @@ private:
   std::string reductionClause(rt::RowOp row, ArrayRef<std::string> accumulators);
 
   std::string indexName(const Loop &loop, StringRef several);
-  const KernelSignature::Parameter &parameterOf(mlir::Value buffer);
+  const KernelSignature::Parameter &parameterOf(mlir::Value buffer) { return signature.of(buffer); }
 
   rt::KernelOp kernel;
   const KernelSignature &signature;
@@ -99,21 +99,9 @@ private:
 // Places of elements
 //===----------------------------------------------------------------------===//
 
-static mlir::Value bufferOf(mlir::Operation *access) {
-  if (auto load = llvm::dyn_cast<rt::LoadOp>(access))
-    return load.getBuffer();
-  return llvm::cast<rt::StoreOp>(access).getBuffer();
-}
-
 static bool hasIndices(mlir::Operation *access) {
   auto load = llvm::dyn_cast<rt::LoadOp>(access);
   return load && !load.getIndices().empty();
-}
-
-const KernelSignature::Parameter &CpuKernel::parameterOf(mlir::Value buffer) {
-  return *llvm::find_if(signature.parameters, [&](const KernelSignature::Parameter &parameter) {
-    return llvm::is_contained(parameter.arguments, llvm::cast<mlir::BlockArgument>(buffer));
-  });
 }
 
 Expr CpuKernel::stride(mlir::Operation *access, const Loop &loop) {
@@ -126,14 +114,6 @@ Expr CpuKernel::product(ArrayRef<Loop> loops) {
   for (const Loop &loop : loops)
     result = result * loopSize(loop);
   return result;
-}
-
-/// Whether the access moves through `loops` as through one array.
-static bool isFlat(mlir::Operation *access, ArrayRef<Loop> loops) {
-  for (size_t i = 0; i + 1 < loops.size(); ++i)
-    if (strideAlong(access, loops[i]) != strideAlong(access, loops[i + 1]) * loops[i + 1].size())
-      return false;
-  return strideAlong(access, loops.back()) != 0;
 }
 
 Expr CpuKernel::offset(mlir::Operation *access, ArrayRef<Loop> loops) {
@@ -331,16 +311,6 @@ void CpuKernel::body(mlir::Block &block) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static StringRef accumulatorWord(mtf::ReductionKind kind) {
-  switch (kind) {
-  case mtf::ReductionKind::Sum: return "sum";
-  case mtf::ReductionKind::Max: return "largest";
-  case mtf::ReductionKind::Min: return "smallest";
-  case mtf::ReductionKind::Prod: return "product";
-  }
-  return "";
-}
-
 static std::string neutral(mtf::ReductionKind kind, mlir::Type type) {
   if (kind == mtf::ReductionKind::Sum || kind == mtf::ReductionKind::Prod)
     return type.isIntOrIndex() ? (kind == mtf::ReductionKind::Sum ? "0" : "1")
@@ -351,10 +321,6 @@ static std::string neutral(mtf::ReductionKind kind, mlir::Type type) {
   if (type.isInteger(1))
     return largest ? "false" : "true";
   return largest ? "-INFINITY" : "INFINITY";
-}
-
-static mtf::ReductionKind kindOf(rt::YieldOp yield, unsigned i) {
-  return llvm::cast<mtf::ReductionKindAttr>(yield.getKinds()[i]).getValue();
 }
 
 SmallVector<std::string> CpuKernel::accumulatorNames(rt::RowOp row) {

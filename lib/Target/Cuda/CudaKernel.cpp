@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CudaKernel.h"
+#include "CudaForm.h"
 #include "meshc/Target/BodyPrinter.h"
-#include "meshc/Target/LoopNest.h"
 #include "meshc/Target/ScalarOps.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -31,95 +31,6 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 using llvm::StringRef;
 using llvm::Twine;
-
-//===----------------------------------------------------------------------===//
-// Forms
-//===----------------------------------------------------------------------===//
-
-namespace {
-enum class Form { Plain, Map, Rows, Columns, Grid };
-
-/// Rows up to this length are a warp's work.
-constexpr int64_t kWarpRow = 1024;
-} // namespace
-
-static int64_t elements(ArrayRef<Loop> loops) {
-  int64_t count = 1;
-  for (const Loop &loop : loops)
-    count *= loop.size();
-  return count;
-}
-
-static int teamSize(const LoopNest &nest) {
-  int64_t length = elements(nest.row);
-  return length <= kWarpRow ? 32 : length <= 8 * kWarpRow ? 256 : 512;
-}
-
-/// The values that depend on what a row loop reduced.
-static llvm::DenseSet<mlir::Value> reducedValues(rt::KernelOp kernel) {
-  llvm::DenseSet<mlir::Value> reduced;
-  for (mlir::Operation &op : kernel.getBody().front())
-    if (llvm::isa<rt::RowOp>(op) || llvm::any_of(op.getOperands(), [&](mlir::Value v) { return reduced.contains(v); }))
-      reduced.insert(op.result_begin(), op.result_end());
-  return reduced;
-}
-
-/// Whether no row loop needs what another one reduced: then one pass of the grid does them all.
-static bool rowsAreIndependent(rt::KernelOp kernel) {
-  llvm::DenseSet<mlir::Value> reduced = reducedValues(kernel);
-  for (auto row : kernel.getBody().front().getOps<rt::RowOp>()) {
-    auto result = row.getBody().walk([&](mlir::Operation *op) {
-      bool uses = llvm::any_of(op->getOperands(), [&](mlir::Value v) { return reduced.contains(v); });
-      return uses ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      return false;
-  }
-  return true;
-}
-
-/// Whether a buffer that a row loop writes is also read at computed indices: threads have to wait for one another.
-static bool overwritesOthersElements(rt::KernelOp kernel) {
-  llvm::DenseSet<mlir::Value> stored, loaded;
-  kernel.walk([&](rt::StoreOp op) {
-    if (llvm::isa<rt::RowOp>(op->getParentOp()))
-      stored.insert(kernel.operandOf(llvm::cast<mlir::BlockArgument>(op.getBuffer())).get());
-  });
-  kernel.walk([&](rt::LoadOp op) {
-    if (!op.getIndices().empty())
-      loaded.insert(kernel.operandOf(llvm::cast<mlir::BlockArgument>(op.getBuffer())).get());
-  });
-  return llvm::any_of(stored, [&](mlir::Value buffer) { return loaded.contains(buffer); });
-}
-
-/// Whether the whole grid can do a kernel without outer dims: its only meeting is after the row loops.
-static bool fitsGrid(rt::KernelOp kernel) {
-  mlir::Block &block = kernel.getBody().front();
-  bool reduces = llvm::any_of(block.getOps<rt::RowOp>(), [](rt::RowOp row) { return row.getNumResults() != 0; });
-  return rowsAreIndependent(kernel) && !overwritesOthersElements(kernel) && (reduces || block.getOps<rt::StoreOp>().empty());
-}
-
-static bool storesInRows(rt::KernelOp kernel) {
-  return llvm::any_of(kernel.getBody().front().getOps<rt::RowOp>(), [](rt::RowOp row) { return !row.getBody().getOps<rt::StoreOp>().empty(); });
-}
-
-static Form formOf(rt::KernelOp kernel, const LoopNest &nest) {
-  if (nest.row.empty())
-    return nest.outer.empty() ? Form::Plain : Form::Map;
-  if (nest.outer.empty())
-    return fitsGrid(kernel) ? Form::Grid : Form::Rows;
-  return kernel.getColumns() && !storesInRows(kernel) ? Form::Columns : Form::Rows;
-}
-
-/// The shard indices that a kernel asks for, each once.
-static SmallVector<mlir::ArrayAttr> shardAxes(rt::KernelOp kernel) {
-  SmallVector<mlir::ArrayAttr> result;
-  kernel.walk([&](rt::ShardIndexOp op) {
-    if (!llvm::is_contained(result, op.getAxes()))
-      result.push_back(op.getAxes());
-  });
-  return result;
-}
 
 namespace {
 class CudaKernel : public BodyPrinter {
@@ -164,7 +75,7 @@ private:
   void forget(ArrayRef<Loop> loops);
   bool indexIsNeeded(const Loop &loop, ArrayRef<Loop> loops);
   std::string indexName(ArrayRef<Loop> loops, StringRef several);
-  const KernelSignature::Parameter &parameterOf(mlir::Value buffer);
+  const KernelSignature::Parameter &parameterOf(mlir::Value buffer) { return signature.of(buffer); }
   bool isLoaded(mlir::Value buffer);
 
   rt::KernelOp kernel;
@@ -187,26 +98,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Places of elements
 //===----------------------------------------------------------------------===//
-
-static mlir::Value bufferOf(mlir::Operation *access) {
-  if (auto load = llvm::dyn_cast<rt::LoadOp>(access))
-    return load.getBuffer();
-  return llvm::cast<rt::StoreOp>(access).getBuffer();
-}
-
-/// Whether the access moves through `loops` as through one array.
-static bool isFlat(mlir::Operation *access, ArrayRef<Loop> loops) {
-  for (size_t i = 0; i + 1 < loops.size(); ++i)
-    if (strideAlong(access, loops[i]) != strideAlong(access, loops[i + 1]) * loops[i + 1].size())
-      return false;
-  return strideAlong(access, loops.back()) != 0;
-}
-
-const KernelSignature::Parameter &CudaKernel::parameterOf(mlir::Value buffer) {
-  return *llvm::find_if(signature.parameters, [&](const KernelSignature::Parameter &parameter) {
-    return llvm::is_contained(parameter.arguments, llvm::cast<mlir::BlockArgument>(buffer));
-  });
-}
 
 bool CudaKernel::isLoaded(mlir::Value buffer) {
   return llvm::any_of(parameterOf(buffer).arguments, [](mlir::BlockArgument argument) {
@@ -372,21 +263,12 @@ void CudaKernel::hoist(mlir::Block &block) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static mtf::ReductionKind kindOf(rt::YieldOp yield, unsigned i) {
-  return llvm::cast<mtf::ReductionKindAttr>(yield.getKinds()[i]).getValue();
-}
-
 /// The runtime's function object, and the method of a team.
 static StringRef operation(mtf::ReductionKind kind) {
   static constexpr StringRef names[] = {"Sum", "Max", "Min", "Prod"};
   return names[static_cast<int>(kind)];
 }
 static std::string method(mtf::ReductionKind kind) { return operation(kind).lower(); }
-
-static StringRef accumulatorWord(mtf::ReductionKind kind) {
-  static constexpr StringRef words[] = {"sum", "largest", "smallest", "product"};
-  return words[static_cast<int>(kind)];
-}
 
 /// One value, no stores: `const float sum = team.sum(kEmbed, [&](int64_t embed) { return x[row * kEmbed + embed]; });`
 void CudaKernel::reduceInOneExpression(rt::RowOp row) {
@@ -555,39 +437,6 @@ mlir::LogicalResult CudaKernel::print(StringRef name) {
   }
   p.close();
   return mlir::failure(failed);
-}
-
-//===----------------------------------------------------------------------===//
-// Launching
-//===----------------------------------------------------------------------===//
-
-static Expr countOf(ArrayRef<Loop> loops, Vocabulary &vocabulary) {
-  Expr result = 1;
-  for (const Loop &loop : loops)
-    result = result * vocabulary.product(loop.dims);
-  return result;
-}
-
-std::string meshc::target::launchShape(rt::KernelOp kernel, Vocabulary &vocabulary) {
-  LoopNest nest(kernel);
-  std::string outer = countOf(nest.outer, vocabulary).str(), row = countOf(nest.row, vocabulary).str();
-  switch (formOf(kernel, nest)) {
-  case Form::Plain: return "{1, 1}";
-  case Form::Map: return "mapShape(" + outer + ")";
-  case Form::Rows: return "rowShape<" + std::to_string(teamSize(nest)) + ">(" + outer + ")";
-  case Form::Columns: return "columnShape(" + outer + ")";
-  case Form::Grid: return "gridShape(" + row + ")";
-  }
-  return "";
-}
-
-SmallVector<std::string> meshc::target::launchArguments(rt::KernelOp kernel, Vocabulary &vocabulary) {
-  SmallVector<std::string> result;
-  for (mlir::ArrayAttr axes : shardAxes(kernel))
-    result.push_back("rank.shard(" + vocabulary.axes(axes).str() + ")");
-  if (formOf(kernel, LoopNest(kernel)) == Form::Grid)
-    result.push_back("rank.reduction()");
-  return result;
 }
 
 mlir::LogicalResult meshc::target::printCudaKernel(rt::KernelOp kernel, const KernelSignature &signature, StringRef name,
