@@ -11,6 +11,8 @@ def ReuseBuffers : Pass<"rt-reuse-buffers", "::meshc::rt::StepOp"> {
     2. A copy whose source nobody needs afterwards: the target is the source.
     3. A kernel's output takes the place of an input of the same type that it is the last to read (logits and their gradient).
 
+    4. The other way round where the output's place is given (a stacked slice, a global): the input is made there.
+
     A kernel may work in place only under the conditions of `rt.kernel`.
   }];
 }

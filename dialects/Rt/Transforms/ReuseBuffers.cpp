@@ -92,6 +92,7 @@ struct Reuse {
   bool makeViewedSourceInTarget(CopyOp copy, ViewOp view);
   bool makeTargetTheSource(CopyOp copy);
   bool workInPlace(KernelOp kernel);
+  bool makeInputInOutput(KernelOp kernel);
 
   Block &block;
 };
@@ -201,6 +202,37 @@ bool Reuse::workInPlace(KernelOp kernel) {
   return changed;
 }
 
+/// Rule 4: an input that ends here is made where the output lies (a slice, a global), which then is written in place.
+bool Reuse::makeInputInOutput(KernelOp kernel) {
+  for (Value out : kernel.getOuts()) {
+    Value root = rootOf(out);
+    if (out.getDefiningOp<AllocOp>() && out.getDefiningOp()->getBlock() == &block)
+      continue;
+    if (llvm::count_if(kernel->getOperands(), [&](Value operand) { return isa<BufferType>(operand.getType()) && rootOf(operand) == root; }) > 1)
+      continue;
+    SmallVector<Access> there = accessesOf(root);
+    for (Value in : kernel.getIns()) {
+      auto alloc = isa<BufferType>(in.getType()) && in.getType() == out.getType() ? in.getDefiningOp<AllocOp>() : AllocOp();
+      if (!alloc || alloc->getBlock() != &block)
+        continue;
+      Span span = spanIn(&block, accessesOf(in));
+      if (span.last != kernel || span.first == kernel || isTouchedBetween(there, span.first, kernel, false) ||
+          !mayBeMadeAt(span.first, in, out) || !mayWriteOver(kernel, out, in))
+        continue;
+      Operation *definition = root.getDefiningOp();
+      if (definition && definition->getBlock() == &block && !definition->isBeforeInBlock(alloc))
+        continue;
+      if (!hoistBefore(out, alloc, /*dryRun=*/true))
+        continue;
+      hoistBefore(out, alloc, /*dryRun=*/false);
+      in.replaceAllUsesWith(out);
+      alloc.erase();
+      return true;
+    }
+  }
+  return false;
+}
+
 namespace {
 struct ReuseBuffersPass : meshc::rt::impl::ReuseBuffersBase<ReuseBuffersPass> {
   using ReuseBuffersBase::ReuseBuffersBase;
@@ -229,6 +261,8 @@ struct ReuseBuffersPass : meshc::rt::impl::ReuseBuffersBase<ReuseBuffersPass> {
       simplify();
       for (auto kernel : block->getOps<KernelOp>())
         reuse.workInPlace(kernel);
+      for (auto kernel : block->getOps<KernelOp>())
+        reuse.makeInputInOutput(kernel);
       simplify();
     }
     // What became unused.

@@ -130,3 +130,26 @@ rt.step @gather_not_in_place {
   }
   rt.fill %y with 2.0 : f32 : !x
 }
+
+// The input of the kernel that writes a slice is made in the slice: a product and its bias.
+// CHECK-LABEL: rt.step @input_in_slice
+rt.step @input_in_slice {
+  %a = rt.alloc : !rt.buffer<[batch=4, ff=2], f32>
+  %b = rt.alloc : !rt.buffer<[ff=2, embed=8], f32>
+  %s = rt.alloc : !xs
+  rt.loop "layers" %i : 3 {
+    // CHECK: %[[SLOT:.*]] = rt.slice
+    // CHECK-NOT: rt.alloc
+    // CHECK: rt.gemm {{.*}} into %[[SLOT]]
+    // CHECK: rt.kernel {{.*}} ins(%[[SLOT]] : {{.*}}) outs(%[[SLOT]] :
+    %slot = rt.slice %s "layers" [%i] : !xs to !x
+    %y = rt.alloc : !x
+    rt.gemm %a, %b into %y batch [] m ["batch"] n ["embed"] k ["ff"] : !rt.buffer<[batch=4, ff=2], f32>, !rt.buffer<[ff=2, embed=8], f32>, !x
+    rt.kernel outer [batch=4, embed=8] row [] ins(%y : !x) outs(%slot : !x) {
+    ^bb0(%in: !x, %o: !x):
+      %0 = rt.load %in : !x
+      %1 = math.exp %0 : f32
+      rt.store %1, %o : f32 to !x
+    }
+  }
+}
