@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 #include "Rt/Transforms/Accesses.h"
 #include "Rt/Transforms/Passes.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace meshc::rt {
 #define GEN_PASS_DEF_REUSEBUFFERS
@@ -128,7 +127,6 @@ bool Reuse::makeSourceInTarget(CopyOp copy) {
     return false;
   hoistBefore(target, alloc, /*dryRun=*/false);
   copy.erase();
-  // Keep the name of the value rather than that of the place if the place has none.
   source.replaceAllUsesWith(target);
   alloc.erase();
   return true;

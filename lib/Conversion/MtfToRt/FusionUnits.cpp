@@ -30,7 +30,7 @@ struct Fusion::Build {
   bool wouldCycle(int a, int b) const;
   void merge(int into, int from);
   void decideStored();
-  unsigned recomputeCost(Value value, const Unit &home, unsigned depth) const;
+  unsigned recomputeCost(Value value, unsigned depth) const;
   void makeLeavesStored(Value value);
   void addDependencies(Value value, int user, llvm::SmallSetVector<int, 8> &on) const;
   std::vector<Unit> scheduled();
@@ -229,7 +229,7 @@ void Fusion::Build::mergeIntoProducers(int index) {
 static constexpr unsigned kRecomputeWork = 16, kTooMuch = 1000;
 
 /// Work and loads of computing `value` in another kernel, from what is or can cheaply be stored.
-unsigned Fusion::Build::recomputeCost(Value value, const Unit &home, unsigned depth) const {
+unsigned Fusion::Build::recomputeCost(Value value, unsigned depth) const {
   if (fusion.isStored(value) || isa<BlockArgument>(value) || value.getParentBlock() != &block)
     return 1;
   if (fusion.isFree(value))
@@ -242,7 +242,7 @@ unsigned Fusion::Build::recomputeCost(Value value, const Unit &home, unsigned de
     return kTooMuch;
   unsigned cost = workOf(op);
   for (Value operand : op->getOperands())
-    cost += recomputeCost(operand, home, depth - 1);
+    cost += recomputeCost(operand, depth - 1);
   return cost;
 }
 
@@ -271,7 +271,7 @@ void Fusion::Build::decideStored() {
       continue;
     // Scalars and the outer values of a kernel are small: a load is cheaper than anything.
     bool isSmall = tensorType(value).isScalar() || (units[home].row.any() && fusion.setOf(value) != units[home].dims);
-    if (reducedDims(&op) || isSmall || recomputeCost(value, units[home], 12) > kRecomputeWork)
+    if (reducedDims(&op) || isSmall || recomputeCost(value, 12) > kRecomputeWork)
       fusion.stored.insert(value);
     else
       makeLeavesStored(value);
