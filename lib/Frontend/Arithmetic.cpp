@@ -114,9 +114,9 @@ Value Elaborator::evaluateUnary(const UnaryExpr &expr) {
   }
   if (isNot && operand.isBool())
     return Value::ofBool(!operand.asBool());
-  if (!isNot && operand.getKind() == Value::Kind::Int)
+  if (!isNot && operand.getKind() == Value::Kind::Int && operand.asInt() != INT64_MIN)
     return Value::ofInt(-operand.asInt());
-  if (!isNot && operand.getKind() == Value::Kind::Float)
+  if (!isNot && operand.isNumber())
     return Value::ofFloat(-operand.asDouble());
   return error(expr.loc) << "'" << (isNot ? "not" : "-") << "' does not apply to " << operand.describe();
 }

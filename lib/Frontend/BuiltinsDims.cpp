@@ -40,10 +40,7 @@ static Value size(BuiltinCall &call) {
   std::optional<Dims> dims = namedDims(call, 0);
   if (!dims)
     return {};
-  int64_t product = 1;
-  for (mtf::DimAttr dim : *dims)
-    product *= call.e.partSizes ? dim.getSize() : call.e.wholeSize(dim);
-  return Value::ofInt(product);
+  return call.e.productOf(*dims, call.loc());
 }
 
 /// Reports a dim that the operation would give to a tensor that has it.
@@ -131,10 +128,9 @@ static Value split(BuiltinCall &call) {
     std::optional<int64_t> size = item.value ? call.e.evaluateSize(*item.value) : std::optional<int64_t>(1);
     if (!size)
       return {};
-    if (dims)
-      for (mtf::DimAttr dim : *dims)
-        *size *= dim.getSize();
     std::optional<int64_t> product = llvm::checkedMul(known, *size);
+    for (mtf::DimAttr dim : dims.value_or(Dims()))
+      product = product ? llvm::checkedMul(*product, dim.getSize()) : product;
     if (!product)
       return call.error() << "the product of the sizes does not fit in 63 bits";
     known = *product;
@@ -201,8 +197,11 @@ static Value pad(BuiltinCall &call) {
     return {};
   if (mtf::tensorType(value) != call.e.scalarType(element))
     return call.error() << "the value to pad with must be a scalar " << spellElement(element) << ", not " << given.describe();
+  std::optional<int64_t> size = llvm::checkedAdd(type.dimSize(dim), *low + *high);
+  if (!size)
+    return call.error() << "the size of '" << dim.getValue() << "' does not fit in 63 bits";
   Dims dims(llvm::to_vector(type.without({dim}).getDims()));
-  dims.push_back(mtf::DimAttr::get(dim, type.dimSize(dim) + *low + *high));
+  dims.push_back(mtf::DimAttr::get(dim, *size));
   if (!call.e.makeType(call.loc(), dims, element))
     return {};
   return Value::ofTensor(mtf::PadOp::create(call.e.builder, call.at(), input, value, dim, *low, *high));
@@ -235,7 +234,10 @@ static Value concat(BuiltinCall &call) {
     if (mtf::tensorType(input).without({dim}) != first.without({dim}))
       return call.e.error(call.expr(i)->loc) << "'concat' along '" << dim.getValue() << "' needs the same other dimensions, not " << spell(first) << " and "
                                              << spell(mtf::tensorType(input));
-    size += mtf::tensorType(input).dimSize(dim);
+    std::optional<int64_t> sum = llvm::checkedAdd(size, mtf::tensorType(input).dimSize(dim));
+    if (!sum)
+      return call.error() << "the size of '" << dim.getValue() << "' does not fit in 63 bits";
+    size = *sum;
   }
   Dims dims(llvm::to_vector(first.without({dim}).getDims()));
   dims.push_back(mtf::DimAttr::get(dim, size));
@@ -288,7 +290,8 @@ static Value window(BuiltinCall &call) {
   for (int64_t value : {*stride, *dilation, *low, *high})
     if (value < 0 || value > INT32_MAX)
       return call.error() << "'window' got " << value << "; stride and dilation are at least 1, low and high at least 0";
-  int64_t reach = *dilation * (into->getSize() - 1) + 1, span = type.dimSize(dim) + *low + *high;
+  std::optional<int64_t> whole = llvm::checkedAdd(type.dimSize(dim), *low + *high), steps = llvm::checkedMul(*dilation, into->getSize() - 1);
+  int64_t span = whole.value_or(0), reach = steps && whole && *steps < *whole ? *steps + 1 : INT64_MAX;
   if (*stride < 1 || *dilation < 1 || reach > span)
     return call.error() << "a window of " << into->getSize() << " with dilation " << *dilation << " and stride " << *stride
                         << " does not fit into '" << dim.getValue() << "', which has " << span << " elements with its padding";

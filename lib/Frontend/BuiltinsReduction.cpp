@@ -136,7 +136,12 @@ static mlir::Value chooseBy(BuiltinCall &call, mlir::Value operand) {
       call.e.error(item.name.loc) << "'by " << item.name.text << "' needs an i32 tensor, not " << index.describe();
       return {};
     }
-    StringAttr dim = call.e.namesOf(item.name.text).front();
+    Names names = call.e.namesOf(item.name.text);
+    if (names.size() != 1) {
+      call.wrongUse() << ", with one dimension behind 'by'";
+      return {};
+    }
+    StringAttr dim = names.front();
     if (!call.e.expectDim(item.name.loc, mtf::tensorType(operand), dim, call.expr(last)))
       return {};
     operand = mtf::GatherOp::create(call.e.builder, call.at(), operand, index.asTensor(), dim);

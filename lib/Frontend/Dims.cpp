@@ -75,6 +75,14 @@ int64_t Elaborator::wholeSize(mtf::DimAttr dim) const {
   return dim.getName().getValue() == kBatch ? dim.getSize() * microbatches : dim.getSize();
 }
 
+Value Elaborator::productOf(llvm::ArrayRef<mtf::DimAttr> dims, Loc loc) {
+  int64_t product = 1;
+  for (mtf::DimAttr dim : dims)
+    if (llvm::MulOverflow(product, partSizes ? dim.getSize() : wholeSize(dim), product))
+      return error(loc) << "the product of the sizes " << spellDims(dims) << " does not fit in 63 bits";
+  return Value::ofInt(product);
+}
+
 std::optional<Dims> Elaborator::lookupDims(StringRef name) {
   if (auto local = frame().dims.find(name); local != frame().dims.end())
     return local->second;

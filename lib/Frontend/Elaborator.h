@@ -180,6 +180,8 @@ public:
   std::optional<Dims> newDims(const ast::DimItem &item, int64_t implied = -1);
   /// Whole number of elements of a dim, for use as a number: of `batch` all microbatches.
   int64_t wholeSize(mtf::DimAttr dim) const;
+  /// The product of the sizes, as a number.
+  Value productOf(llvm::ArrayRef<mtf::DimAttr> dims, ast::Loc loc);
   /// Reports a type with a dim twice or too many elements.
   std::optional<mtf::NamedTensorType> makeType(ast::Loc loc, llvm::ArrayRef<mtf::DimAttr> dims, mlir::Type element);
   std::optional<mlir::Type> elementType(ast::Ident name);

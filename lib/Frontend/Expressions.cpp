@@ -112,6 +112,7 @@ std::optional<Value> Elaborator::lookup(StringRef name, Loc loc) {
       return error(loc) << "'" << name << "' is defined by itself";
     lazy->second = nullptr;
     executeLet(*let);
+    frame().lazyLets[name] = let;
     const Variable *variable = findVariable(name);
     return variable ? variable->value : Value();
   }
@@ -119,10 +120,7 @@ std::optional<Value> Elaborator::lookup(StringRef name, Loc loc) {
   auto dim = module.dims.find(name);
   if (current.dims.contains(name) || (dim != module.dims.end() && partSizes)) {
     std::optional<Dims> dims = lookupDims(name);
-    int64_t size = 1;
-    for (mtf::DimAttr each : *dims)
-      size *= partSizes ? each.getSize() : wholeSize(each);
-    return Value::ofInt(size);
+    return productOf(*dims, loc);
   }
   if (dim != module.dims.end())
     return evaluateSetting(module, dim->first, dim->second, /*isDim=*/true, /*part=*/false);

@@ -16,6 +16,8 @@ bool Elaborator::executeParam(const ParamStmt &stmt) {
     error(stmt.loc) << "parameters belong into a function or a model";
     return false;
   }
+  if (!canBuild(stmt.loc))
+    return false;
   bool valid = true;
   for (const ParamDef &def : stmt.defs)
     valid &= defineParam(def);

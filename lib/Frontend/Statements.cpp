@@ -131,8 +131,6 @@ Value Elaborator::annotate(Value value, const TypeRef &type, StringRef name, Loc
     return {};
   if (value.isBool() && !type.shape && element == i1)
     return value;
-  if (value.isNumber() && !type.shape && element && *element != i1)
-    return Value::ofTensor(materialize(loc, value, *element));
   mlir::Value tensor = materialize(loc, value, element.value_or(mlir::Type()));
   if (!tensor)
     return {};
