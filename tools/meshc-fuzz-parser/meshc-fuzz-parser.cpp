@@ -2,8 +2,10 @@
 //
 // Any bytes: parse, print the tree, and elaborate what parses. Errors are fine; crashes, leaks and sanitizer reports are not.
 //
+//   ASAN_OPTIONS=allow_user_poisoning=0:detect_leaks=0 \
 //   meshc-fuzz-parser -dict=tools/meshc-fuzz-parser/mesh.dict -max_total_time=600 CORPUS library examples/gpt
 //
+// The options are for LLVM's libraries, which are not built with the sanitizer: allocators in its headers poison what they do not unpoison.
 //===----------------------------------------------------------------------===//
 #include "Mtf/IR/Mtf.h"
 #include "meshc/Frontend/Frontend.h"
