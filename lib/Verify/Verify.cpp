@@ -38,7 +38,7 @@ private:
   LogicalResult checkMicrobatches(ModuleOp whole);
   LogicalResult compareLevels(StringRef function, StringRef what);
   FailureOr<Values> evaluate(ModuleOp module, StringRef function, ArrayRef<Tensor> arguments, Mode mode = Mode::Global);
-  LogicalResult compare(const Values &expected, const Values &actual, func::FuncOp function, const Twine &which);
+  FailureOr<unsigned> compare(const Values &expected, const Values &actual, func::FuncOp function, const Twine &which);
 
   ModuleOp program;
   const VerifyOptions &options;
@@ -127,20 +127,26 @@ LogicalResult Verifier::compareLevels(StringRef function, StringRef what) {
     if (!module)
       return failure();
     FailureOr<Values> actual = evaluate(*module, function, arguments, Mode::VirtualRanks);
-    if (failed(actual) || failed(compare(*expected, *actual, reference, "the " + name + " program")))
+    if (failed(actual))
+      return failure();
+    FailureOr<unsigned> compared = compare(*expected, *actual, reference, "the " + name + " program");
+    if (failed(compared))
       return failure();
     os << name << " on " << ranks << (ranks == 1 ? " rank" : " ranks") << ": " << what << ", " << expected->results.size()
-       << " results and " << expected->taps.size() << " values agree\n";
+       << " results and " << *compared << " values agree\n";
   }
   return success();
 }
 
-/// Values first, in the order of their computation: the first that differs is where the mistake is.
-LogicalResult Verifier::compare(const Values &expected, const Values &actual, func::FuncOp function, const Twine &which) {
+/// Values first, in the order of their computation: the first that differs is where the mistake is. Returns the number of values
+/// compared; those that nothing used may be gone at the lower level.
+FailureOr<unsigned> Verifier::compare(const Values &expected, const Values &actual, func::FuncOp function, const Twine &which) {
+  unsigned compared = 0;
   for (const auto &[name, tap] : expected.taps) {
     auto it = actual.taps.find(name);
     if (it == actual.taps.end())
-      continue; // Nothing used it, so the passes took it out.
+      continue;
+    ++compared;
     if (auto difference = firstDifference(tap.value, it->second.value, options.tolerance))
       return emitError(tap.loc) << "value '" << name << "' of " << which << " differs at " << describe(*difference, tap.value);
   }
@@ -150,7 +156,7 @@ LogicalResult Verifier::compare(const Values &expected, const Values &actual, fu
       return emitError(loc) << "result '" << resultName(function, i) << "' of @" << function.getName() << " of " << which << " differs at "
                             << describe(*difference, std::get<0>(pair));
     }
-  return success();
+  return compared;
 }
 
 static void printSizes(const std::vector<ShrunkDim> &dims, raw_ostream &os) {
