@@ -70,9 +70,6 @@ static LogicalResult checkBuffers(ModuleOp program, uint64_t seed) {
   return success();
 }
 
-/// Errors that a random layout may rightly earn; everything else is a failure.
-static bool isRejection(StringRef error) { return error.contains("choose a size that the mesh axes divide"); }
-
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, "random programs through the compiler's levels\n");
@@ -87,9 +84,7 @@ int main(int argc, char **argv) {
       llvm::raw_string_ostream(errors) << diagnostic << "\n";
     return success();
   });
-  uint64_t rejected = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    errors.clear();
     OwningOpRef<ModuleOp> program = randomProgram(context, seed);
     if (print) {
       program->print(llvm::outs());
@@ -97,21 +92,19 @@ int main(int argc, char **argv) {
     }
     VerifyOptions options;
     options.seed = seed;
+    // Rules have constants rounded to f32 (2 / sqrt(pi)), and in a random program large terms may cancel.
+    options.gradientTolerance = 1e-5;
     options.samples = 3;
     options.directions = 1;
     options.keepSizes = true;
     auto elaborate = [&](const std::vector<std::string> &) { return OwningOpRef<ModuleOp>(program->clone()); };
     if (failed(verify(*program)) || failed(checkSimplified(*program, seed)) || failed(verifyProgram(elaborate, options, llvm::nulls())) ||
         failed(checkBuffers(*program, seed))) {
-      if (isRejection(errors)) {
-        ++rejected;
-        continue;
-      }
       program->print(llvm::outs());
       llvm::outs().flush();
       llvm::errs() << "program of seed " << seed << " fails\n" << errors;
       return 1;
     }
   }
-  llvm::outs() << count - rejected << " programs agree, " << rejected << " layouts are refused\n";
+  llvm::outs() << count << " programs agree\n";
 }
