@@ -23,22 +23,31 @@ static void evaluateRename(mtf::RenameOp op, RankOp &at) {
              [&](auto o) { result[o[0]] = input[o[1]]; });
 }
 
-/// Copies between the one dim of `coarse` and the several of `fine`; `body(fine offset, coarse offset)`.
-static void forEachPart(const Tensor &coarse, StringAttr dim, const Tensor &fine, ArrayAttr parts,
+/// Copies between the one dim of `coarse` and the several of `fine`; `body(fine offset, coarse offset)`. Inner parts are in one piece
+/// and count by their sizes; what is padding in them, or reaches past the coarse dim, is nowhere in it.
+static void forEachPart(const Tensor &coarse, StringAttr dim, const Tensor &fine, mtf::NamedTensorType fineType, ArrayAttr parts,
                         llvm::function_ref<void(int64_t, int64_t)> body) {
-  // The coarse stride of a part is that of the dim times the sizes of the parts after it.
-  llvm::SmallDenseMap<StringAttr, int64_t> partStrides;
-  int64_t stride = coarse.stride(dim);
+  llvm::SmallDenseMap<StringAttr, int64_t> places;
+  int64_t place = 1;
   for (StringAttr part : llvm::reverse(nameList(parts))) {
-    partStrides[part] = stride;
-    stride *= fine.size(part);
+    places[part] = place;
+    place *= fineType.dimSize(part);
   }
-  Strides strides;
-  for (const Dim &loop : fine.dims()) {
-    auto it = partStrides.find(loop.name);
-    strides.push_back(it != partStrides.end() ? it->second : coarse.stride(loop.name));
+  Dims loops(fine.dims());
+  Strides along, coarseStrides;
+  for (Dim &loop : loops) {
+    auto it = places.find(loop.name);
+    bool isPart = it != places.end();
+    if (isPart && loop.name != parts[0])
+      loop.size = fineType.dimSize(loop.name);
+    along.push_back(isPart ? it->second : 0);
+    coarseStrides.push_back(isPart ? it->second * coarse.stride(dim) : coarse.stride(loop.name));
   }
-  forEach<2>(fine.dims(), std::array<Strides, 2>{fine.strides(fine.dims()), strides}, [&](auto o) { body(o[0], o[1]); });
+  int64_t size = coarse.size(dim);
+  forEach<3>(loops, std::array<Strides, 3>{fine.strides(loops), coarseStrides, along}, [&](auto o) {
+    if (o[2] < size)
+      body(o[0], o[1]);
+  });
 }
 
 /// For each pair of lines of `result` and `input` along `dim` (same other dims), `body(result base, input base)`.
@@ -128,13 +137,13 @@ void meshc::interp::addShapes(EvaluatorTable &table) {
   table.add<mtf::RenameOp>(evaluateRename);
   table.add<mtf::SplitOp>([](mtf::SplitOp op, RankOp &at) {
     const Tensor &input = at.operand(0);
-    Tensor &result = at.make();
-    forEachPart(input, op.getDimAttr(), result, op.getInto(), [&](int64_t fine, int64_t coarse) { result[fine] = input[coarse]; });
+    Tensor &result = at.make(0, kPoison);
+    forEachPart(input, op.getDimAttr(), result, at.resultType(), op.getInto(), [&](int64_t fine, int64_t coarse) { result[fine] = input[coarse]; });
   });
   table.add<mtf::MergeOp>([](mtf::MergeOp op, RankOp &at) {
     const Tensor &input = at.operand(0);
     Tensor &result = at.make(0, kPoison);
-    forEachPart(result, op.getIntoAttr(), input, op.getDims(), [&](int64_t fine, int64_t coarse) { result[coarse] = input[fine]; });
+    forEachPart(result, op.getIntoAttr(), input, at.operandType(0), op.getDims(), [&](int64_t fine, int64_t coarse) { result[coarse] = input[fine]; });
   });
   table.add<mtf::SliceOp>(evaluateSlice);
   table.add<mtf::PadOp>(evaluatePad);
