@@ -98,6 +98,30 @@ TEST(Data, DrawsCoverTheTrainingPartOnly) {
   EXPECT_EQ(rowsOf(*data, program, 0, Split::Validation, 3, 5)[0], 90);
 }
 
+// 82 positions make ten windows of 8 an epoch; an epoch may end in the middle of
+// a batch.
+TEST(Data, EpochsVisitEveryWindowOnce) {
+  Program program = textProgram(DataSource::Tokens, 0);
+  std::vector<uint16_t> tokens(100);
+  std::iota(tokens.begin(), tokens.end(), 0);
+  auto data = openData(program, writeFile("hundred.bin", asBytes(tokens)), "", "");
+  std::vector<int32_t> starts;
+  for (int64_t step = 0; step < 50; ++step)
+    for (size_t row = 0; row < 4; ++row)
+      starts.push_back(rowsOf(*data, program, 0, Split::Train, 3, step)[row * 8]);
+  std::set<std::vector<int32_t>> orders;
+  for (size_t epoch = 0; epoch < 20; ++epoch) {
+    std::vector<int32_t> order(starts.begin() + epoch * 10, starts.begin() + epoch * 10 + 10);
+    std::set<int32_t> windows(order.begin(), order.end());
+    EXPECT_EQ(windows.size(), 10u) << "epoch " << epoch;
+    EXPECT_EQ(*windows.rbegin() - *windows.begin(), 72) << "epoch " << epoch;
+    for (int32_t start : windows)
+      EXPECT_EQ((start - *windows.begin()) % 8, 0);
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 20u);
+}
+
 TEST(Data, DrawsDependOnSeedAndStep) {
   Program program = textProgram(DataSource::Text, 256);
   auto data = openData(program, writeFile("count.txt", counting(100000)), "", "");
@@ -251,6 +275,11 @@ TEST(Data, TensorRows) {
       EXPECT_LT(labels[row], 18);           // the last tenth is for validation
     }
   }
+  std::set<int32_t> epoch;
+  for (int64_t step = 0; step < 3; ++step)
+    for (int32_t label : rowsOf(*data, program, 1, Split::Train, 0, step))
+      epoch.insert(label);
+  EXPECT_EQ(epoch.size(), 18u); // three batches of six visit every row
   EXPECT_EQ(data->evalRows(program.evalStep), 2);
   EXPECT_EQ(rowsOf(*data, program, 1, Split::Validation, 0, 0)[0], 18);
 

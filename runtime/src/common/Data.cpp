@@ -4,6 +4,7 @@
 #include "meshrt/philox.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 using namespace meshrt;
@@ -17,14 +18,42 @@ int64_t meshrt::rowCount(const DataInput &input, const DataSource &source) {
   return rows;
 }
 
-/// floor(w * choices / 2^64) for the Philox draw of a step's row.
-static int64_t drawPosition(uint32_t seed, int64_t step, int64_t row,
-                            int64_t choices) {
-  PhiloxStream stream{seed, hash32("data"), static_cast<uint32_t>(step), 0};
-  PhiloxWords words = stream.words(row);
-  uint64_t w = uint64_t(words.w1) << 32 | words.w0;
-  return static_cast<int64_t>(
-      static_cast<unsigned __int128>(w) * static_cast<uint64_t>(choices) >> 64);
+static uint32_t drawWord(uint32_t seed, int64_t epoch, uint32_t use,
+                         uint64_t counter) {
+  PhiloxStream stream{seed, hash32("data"), static_cast<uint32_t>(epoch), use};
+  return stream.words(counter).w0;
+}
+
+/// The image of `index` under the epoch's permutation of [0, count): a Feistel
+/// network of four rounds on the least even number of bits that holds `count`,
+/// applied again while its result is not below `count`.
+static uint64_t permute(uint32_t seed, int64_t epoch, uint64_t index,
+                        uint64_t count) {
+  unsigned half = (std::bit_width(count - 1) + 1) / 2;
+  uint64_t mask = (uint64_t(1) << half) - 1;
+  do {
+    uint64_t left = index >> half, right = index & mask;
+    for (uint32_t round = 0; round < 4; ++round) {
+      uint64_t mixed = left ^ (drawWord(seed, epoch, round, right) & mask);
+      left = right;
+      right = mixed;
+    }
+    index = left << half | right;
+  } while (index >= count);
+  return index;
+}
+
+/// Where the `drawn`-th row of the training begins among `starts` positions.
+/// An epoch cuts them into floor(starts / length) windows side by side, at a
+/// random offset, and visits each once, in random order.
+static int64_t drawPosition(uint32_t seed, int64_t drawn, int64_t starts,
+                            int64_t length) {
+  int64_t windows = std::max<int64_t>(starts / length, 1);
+  int64_t epoch = drawn / windows;
+  int64_t offsets = starts - (windows - 1) * length;
+  int64_t offset =
+      static_cast<uint64_t>(drawWord(seed, epoch, 4, 0)) * offsets >> 32;
+  return offset + permute(seed, epoch, drawn % windows, windows) * length;
 }
 
 /// Train and validation parts of `total` items: a separate file or the last
@@ -90,7 +119,8 @@ public:
     for (int64_t row = 0; row < rows; ++row) {
       int64_t start =
           split == Split::Train
-              ? drawPosition(seed, index, row, p.end - p.begin - need + 1)
+              ? drawPosition(seed, index * rows + row,
+                             p.end - p.begin - need + 1, sequenceLength(step))
               : (index * rows + row) % evalRows(step) * sequenceLength(step);
       for (int64_t t = 0; t < length; ++t) {
         int64_t at = p.begin + start + t + input.shift;
@@ -184,7 +214,8 @@ public:
     Batch batch(rows * width * elementBytes(input.value.type));
     for (int64_t row = 0; row < rows; ++row) {
       int64_t from = split == Split::Train
-                         ? drawPosition(seed, index, row, p.end - p.begin)
+                         ? drawPosition(seed, index * rows + row,
+                                        p.end - p.begin, 1)
                          : (index * rows + row) % (p.end - p.begin);
       const uint8_t *bytes =
           file.bytes(source) + (p.begin + from) * width * size;

@@ -1,12 +1,11 @@
 //===- Data.h - Batches for the steps -------------------------------------===//
 //
 // What a batch holds depends on (seed, step, global row) alone, so every mesh
-// and layout trains on the same data. Row r of step s begins at
-//
-//   floor(w * starts / 2^64), w = the words w1:w0 of the Philox stream
-//   (seed, hash32("data"), s), counter r
-//
-// among the `starts` positions of the training part where a sequence fits.
+// and layout trains on the same data. Training goes through shuffled epochs:
+// rows are counted over the whole run, row r of step s being number
+// s * rows + r, and an epoch is a random permutation of windows that lie side by
+// side from a random offset (docs/data.md gives the formulas). Every token is
+// seen once per epoch; rows drawn independently would miss 37 % of them.
 // Evaluation walks over the validation part in order.
 //
 //===----------------------------------------------------------------------===//
