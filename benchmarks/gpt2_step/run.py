@@ -49,7 +49,8 @@ def main():
             four = compile_program(source, folder / "four", *SHAPE, "--mesh", "data=2,model=2")
             sides["meshc, 4 ranks"] = lambda: median_ms(train(four, tokens, args.steps + 1, "--eval-batches", "1"))
         if args.bf16:
-            bf16 = compile_program(source, folder / "bf16", *SHAPE, "--mesh", "data=1,model=1", "--set", "precision=bf16")
+            (folder / "bf16.mesh").write_text(source.read_text().replace("precision f32", "precision bf16"))
+            bf16 = compile_program(folder / "bf16.mesh", folder / "bf16", *SHAPE, "--mesh", "data=1,model=1")
             sides["meshc, bf16"] = lambda: median_ms(train(bf16, tokens, args.steps + 1, "--eval-batches", "1"))
         if not args.no_torch:
             sides["PyTorch eager"] = lambda: took_ms(f"{sys.executable} {HERE}/torch_eager.py --steps {args.steps}")
