@@ -62,6 +62,7 @@ ShardingGraph::ShardingGraph(func::FuncOp function, const Mesh &mesh, const llvm
   }
   build(function.getBody().front());
   markParamLike();
+  markUpdates();
 }
 
 int ShardingGraph::newVariable(Value value) {
@@ -181,6 +182,25 @@ void ShardingGraph::finish(Node node) {
     if (variable >= 0 && (variables[variable].nodes.empty() || variables[variable].nodes.back() != nodes.size()))
       variables[variable].nodes.push_back(nodes.size());
   nodes.push_back(std::move(node));
+}
+
+/// Backward from what a function returns for parameters and states, through elementwise ops on the same dims, up to loops.
+void ShardingGraph::markUpdates() {
+  SmallVector<Value> work;
+  for (const Node &node : nodes)
+    if (node.isLink && isa<func::ReturnOp>(node.op))
+      work.push_back(node.values.front());
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    int index = variable(value);
+    if (!op || isa<RepeatOp>(op) || index < 0 || variables[index].update)
+      continue;
+    variables[index].update = true;
+    if (op->hasTrait<Elementwise>() || isa<TapOp>(op))
+      llvm::copy_if(op->getOperands(), std::back_inserter(work),
+                    [&](Value operand) { return tensorType(operand).getDims() == tensorType(value).getDims(); });
+  }
 }
 
 /// Forward from parameters through ops that only convert them; backward and forward from states and updated parameters through

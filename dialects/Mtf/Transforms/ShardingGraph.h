@@ -43,6 +43,9 @@ struct Variable {
   Kind kind = Value;
   /// A value that has the dims of a parameter and is combined with it elementwise: its gradient, its update.
   bool paramLike = false;
+  /// On the way to an updated parameter or state, after all loops: placed as these are. Where a gradient comes out otherwise, it alone is
+  /// moved, and not the parameter and every state there and back.
+  bool update = false;
   /// False for arguments: rules alone place them.
   bool open = true;
   /// The parameter's path or the user's name for the value; may be empty.
@@ -117,6 +120,7 @@ private:
   void addLink(mlir::Operation *op, llvm::ArrayRef<mlir::Value> values, mlir::Value decides);
   void finish(Node node);
   void markParamLike();
+  void markUpdates();
 
   llvm::DenseMap<mlir::Value, int> variableOf;
 };

@@ -88,7 +88,8 @@ AxisCut::Passes AxisCut::passingOperands(const Node &node) const {
     bool candidate = values.contains(value);
     if (candidate && op.getLinearity(i) == Linearity::Joint)
       joint.push_back(i);
-    else if (candidate && op.getLinearity(i) == Linearity::Separate)
+    // A square needs its value complete as the other factor, so nothing is put off.
+    else if (candidate && op.getLinearity(i) == Linearity::Separate && llvm::count(node.op->getOperands(), value) == 1)
       separate.push_back(i);
     // A complete operand that is split over the axis would have to be gathered.
     if (!candidate && !graph.isFree(value) && splits(value))

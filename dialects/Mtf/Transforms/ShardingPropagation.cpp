@@ -221,6 +221,17 @@ static bool changesName(const Factor &factor, StringAttr name) {
   return llvm::any_of(factor.uses, [&](const DimUse &use) { return use.dim != name; });
 }
 
+/// Whether a parameter, a state or another value of their update is split so.
+static bool agreesWithParameter(const ShardingGraph &graph, const Node &node, const Factor &factor, const AxisList &axes) {
+  return llvm::any_of(factor.uses, [&](const DimUse &use) {
+    if (node.variables[use.value] < 0)
+      return false;
+    const Variable &variable = graph.variables[node.variables[use.value]];
+    const DimSplit *dim = variable.find(use.dim);
+    return (variable.update || variable.kind != Variable::Value) && dim && isPrefix(axes, dim->axes);
+  });
+}
+
 static void suggest(const ShardingGraph &graph, const ShardingRules &rules, unsigned index,
                     llvm::MapVector<int, SmallVector<Suggestion>> &suggestions) {
   const Node &node = graph.nodes[index];
@@ -245,6 +256,8 @@ static void suggest(const ShardingGraph &graph, const ShardingRules &rules, unsi
       if (setOf(ArrayRef(axes).drop_front(dim->axes.size())) & variable.used())
         continue;
       if (changesName(factor, use.dim) && rules.hasRule(variable, use.dim))
+        continue;
+      if (variable.update && !agreesWithParameter(graph, node, factor, axes))
         continue;
       suggestions[target].push_back({use.dim, axes, bytes, index});
     }
