@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs one program under several meshes and microbatch counts and compares it with one rank.
 
-usage: compare_layouts.py SOURCE DATA [--meshes "data=2;model=2"] [--microbatches 1 2] [--steps N] [--set NAME=VALUE ...]
+usage: compare_layouts.py SOURCE DATA [--meshes "data=2;FILE: model=2"] [--microbatches 1 2] [--steps N] [--set NAME=VALUE ...]
 
-A layout changes where and when a computation happens, never what it computes: the loss of every step must agree to 1e-4
+A mesh may stand behind the name of a layout file of `--layouts` (without `.mesh`) and a colon. A layout changes where and when a computation happens, never what it computes: the loss of every step must agree to 1e-4
 (relative), the first gradient norm to 1e-5, the initial weights to the bit. The program's microbatch count is its constant
 `microbatches`. Exits with 1 and a line per difference otherwise.
 """
@@ -23,12 +23,13 @@ def run(command):
         sys.exit(f"{' '.join(map(str, command))}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
 
 
-def train(folder, args, mesh, micro):
+def train(folder, args, layout, mesh, micro):
     """The log's entries of a run, and the bytes of the initial weights' file."""
     program, log, initial = folder / "program", folder / "log.jsonl", folder / "initial.safetensors"
     log.unlink(missing_ok=True)
     sets = [flag for value in [*args.sets, *([f"microbatches={micro}"] if micro else [])] for flag in ("--set", value)]
-    run([args.meshc, args.source, "--mesh", mesh, *sets, "-o", program])
+    file = ["--layout", pathlib.Path(args.layouts) / f"{layout}.mesh"] if layout else []
+    run([args.meshc, args.source, "--mesh", mesh, *file, *sets, "-o", program])
     run([program, "export", "--save", initial])
     run([program, "train", "--data", args.data, "--steps", args.steps, "--seed", "1", "--eval-batches", "1", "--log", log])
     with open(log) as lines:
@@ -45,6 +46,7 @@ def main():
     parser.add_argument("source")
     parser.add_argument("data")
     parser.add_argument("--meshes", default=ALL_MESHES, help="separated by ';'; the first is the reference")
+    parser.add_argument("--layouts", default=".", help="folder of the layout files")
     parser.add_argument("--microbatches", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--set", action="append", default=[], dest="sets")
@@ -52,20 +54,21 @@ def main():
     args = parser.parse_args()
     reference, weights, failures = None, None, 0
     with tempfile.TemporaryDirectory() as folder:
-        for mesh in args.meshes.split(";"):
+        for case in args.meshes.split(";"):
+            layout, _, mesh = (word.strip() for word in case.rpartition(":"))
             for micro in args.microbatches or [None]:
-                entries, initial = train(pathlib.Path(folder), args, mesh, micro)
+                entries, initial = train(pathlib.Path(folder), args, layout, mesh, micro)
                 if reference is None:
                     reference, weights = entries, initial
                 if len(entries) != args.steps:
-                    sys.exit(f"{mesh}: {len(entries)} log entries after {args.steps} steps")
+                    sys.exit(f"{case}: {len(entries)} log entries after {args.steps} steps")
                 if entries[-1]["loss"] >= entries[0]["loss"]:
-                    sys.exit(f"{mesh}: the loss did not fall: {entries[0]['loss']} to {entries[-1]['loss']}")
+                    sys.exit(f"{case}: the loss did not fall: {entries[0]['loss']} to {entries[-1]['loss']}")
                 loss = max(relative(a["loss"], b["loss"]) for a, b in zip(reference, entries))
                 norm = relative(reference[0]["grad_norm"], entries[0]["grad_norm"])
                 good = loss <= 1e-4 and norm <= 1e-5 and initial == weights
                 failures += not good
-                print(f"{'ok' if good else 'DIFFERS'}: {mesh}{f' microbatches={micro}' if micro else ''}: loss {loss:.1e}, "
+                print(f"{'ok' if good else 'DIFFERS'}: {case.strip()}{f' microbatches={micro}' if micro else ''}: loss {loss:.1e}, "
                       f"gradient norm {norm:.1e}, initial weights {'equal' if initial == weights else 'differ'}", flush=True)
     print(f"{failures} differences" if failures else "all layouts agree")
     sys.exit(failures != 0)
