@@ -182,13 +182,21 @@ TEST_F(Kernels, ScatterAddInOrderOfRows) {
   EXPECT_EQ(table, want); // bit for bit
 }
 
+TEST_F(Kernels, ScatterAddInBatches) {
+  // Two batches of three rows into tables of two; rows 4 and 5 are local, an index past them is dropped.
+  std::vector<float> grad = {1, 2, 4, 8, 16, 32}, table = {0, 0, 0, 100};
+  std::vector<int32_t> indices = {4, 6, 4, 5, 3, 5};
+  scatterAddRows(rank(), table.data(), grad.data(), indices.data(), 3, 1, 4, 2, 2);
+  EXPECT_EQ(table, (std::vector<float>{5, 0, 0, 140}));
+}
+
 TEST_F(Kernels, TopKAlongAMiddleDim) {
-  // (outer = 1, n = 5, inner = 2): columns 3 -1 7 7 2 and 0 -0.5 -3 9 9.
-  std::vector<float> x = {3, 0, -1, -0.5f, 7, -3, 7, 9, 2, 9}, values(6);
+  // (outer = 1, n = 5, inner = 2): columns 3 -1 7 7 2 and 0 -0.5 -3 9 -0.
+  std::vector<float> x = {3, 0, -1, -0.5f, 7, -3, 7, 9, 2, -0.0f}, values(6);
   std::vector<int32_t> indices(6);
   topK(rank(), x.data(), values.data(), indices.data(), 1, 5, 2, 3);
-  EXPECT_EQ(values, (std::vector<float>{7, 9, 7, 9, 3, 0}));
-  EXPECT_EQ(indices, (std::vector<int32_t>{2, 3, 3, 4, 0, 0}));
+  EXPECT_EQ(values, (std::vector<float>{7, 9, 7, 0, 3, 0}));
+  EXPECT_EQ(indices, (std::vector<int32_t>{2, 3, 3, 0, 0, 4}));
   // k = n is a sort; more elements than threads.
   std::vector<int32_t> many(600), sorted(600), order(600);
   for (int i = 0; i < 600; ++i)

@@ -34,6 +34,60 @@ TEST(Kernels, ScatterAddHasOneOrder) {
   }
 }
 
+// Each batch has a table of its own; an index past it is dropped, not added to the next one.
+TEST(Kernels, ScatterAddInBatches) {
+  const int64_t batches = 3, rows = 40, width = 19, tableRows = 4;
+  std::vector<float> grad = randomValues(batches * rows * width, "grad");
+  std::vector<int32_t> indices(batches * rows);
+  for (size_t i = 0; i < indices.size(); ++i)
+    indices[i] = static_cast<int32_t>(i * i % 7) - 1;
+  std::vector<float> expected(batches * tableRows * width, 1.0f);
+  for (int64_t i = 0; i < batches * rows; ++i)
+    if (indices[i] >= 1 && indices[i] < 5)
+      for (int64_t j = 0; j < width; ++j)
+        expected[(i / rows * tableRows + indices[i] - 1) * width + j] += grad[i * width + j];
+  for (int threads : {1, 2, 5}) {
+    std::vector<float> table(batches * tableRows * width, 1.0f);
+    runOne(threads, [&](Rank &rank) { scatterAddRows(rank, table.data(), grad.data(), indices.data(), rows, width, 1, tableRows, batches); });
+    EXPECT_EQ(table, expected);
+  }
+}
+
+// Of equal elements, -0 and 0 among them, the lowest index comes first.
+TEST(Kernels, TopKAlongAMiddleDim) {
+  // (outer = 1, n = 5, inner = 2): columns 3 -1 7 7 2 and 0 -0.5 -3 9 -0.
+  std::vector<float> x = {3, 0, -1, -0.5f, 7, -3, 7, 9, 2, -0.0f}, values(6);
+  std::vector<int32_t> indices(6);
+  runOne(2, [&](Rank &rank) { topK(rank, x.data(), values.data(), indices.data(), 1, 5, 2, 3); });
+  EXPECT_EQ(values, (std::vector<float>{7, 9, 7, 0, 3, 0}));
+  EXPECT_EQ(indices, (std::vector<int32_t>{2, 3, 3, 0, 0, 4}));
+  std::vector<int32_t> many(600), sorted(600), order(600);
+  for (int i = 0; i < 600; ++i)
+    many[i] = (i * 7919 + 13) % 601 - 300;
+  runOne(1, [&](Rank &rank) { topK(rank, many.data(), sorted.data(), order.data(), 1, 600, 1, 600); });
+  for (int i = 0; i < 600; ++i) {
+    EXPECT_EQ(sorted[i], many[order[i]]);
+    EXPECT_TRUE(i == 0 || sorted[i - 1] > sorted[i]);
+  }
+}
+
+TEST(Kernels, CumulativeSums) {
+  std::vector<float> x = {1, 10, 2, 20, 3, 30}, y(6); // (1, 3, 2)
+  runOne(2, [&](Rank &rank) { cumulativeSum(rank, x.data(), y.data(), 1, 3, 2, false, false); });
+  EXPECT_EQ(y, (std::vector<float>{1, 10, 3, 30, 6, 60}));
+  runOne(2, [&](Rank &rank) { cumulativeSum(rank, x.data(), y.data(), 1, 3, 2, true, true); });
+  EXPECT_EQ(y, (std::vector<float>{5, 50, 3, 30, 0, 0}));
+  runOne(2, [&](Rank &rank) { cumulativeSum(rank, x.data(), x.data(), 3, 2, 1, false, false); }); // in place
+  EXPECT_EQ(x, (std::vector<float>{1, 11, 2, 22, 3, 33}));
+  // Wider than one block of columns.
+  std::vector<int32_t> wide(3 * 150), sums(3 * 150);
+  for (size_t i = 0; i < wide.size(); ++i)
+    wide[i] = static_cast<int32_t>(i % 11);
+  runOne(3, [&](Rank &rank) { cumulativeSum(rank, wide.data(), sums.data(), 1, 3, 150, false, false); });
+  for (int j = 0; j < 150; ++j)
+    EXPECT_EQ(sums[300 + j], wide[j] + wide[150 + j] + wide[300 + j]);
+}
+
 namespace {
 struct Classified {
   std::vector<double> loss, grad;

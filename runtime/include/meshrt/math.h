@@ -57,6 +57,19 @@ MESHRT_ALWAYS_INLINE float copySign(float magnitude, float sign) {
 inline constexpr float kRound = 12582912.0f;
 } // namespace detail
 
+/// Unsigned integers in the order of the values: the same total order, with
+/// -0 equal to 0 and NaN at an end, wherever elements are sorted.
+MESHRT_ALWAYS_INLINE uint32_t ordered(float value) {
+  uint32_t bits = detail::toBits(value == 0.0f ? 0.0f : value);
+  return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+MESHRT_ALWAYS_INLINE uint32_t ordered(bf16 value) {
+  return ordered(static_cast<float>(value));
+}
+MESHRT_ALWAYS_INLINE uint32_t ordered(int32_t value) {
+  return static_cast<uint32_t>(value) ^ 0x80000000u;
+}
+
 /// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2) / 2; a degree 6
 /// polynomial for e^r, 2^n in two factors so that both ends are reached.
 MESHRT_ALWAYS_INLINE float exp(float x) {

@@ -2,6 +2,7 @@
 #include "meshrt/math.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -25,19 +26,75 @@ void meshrt::gatherRows(Rank &rank, T *out, const T *table,
 template <typename T>
 void meshrt::scatterAddRows(Rank &rank, float *table, const T *grad,
                             const int32_t *indices, int64_t rows, int64_t width,
-                            int64_t first, int64_t tableRows) {
-  // Threads own columns, so each sum has one writer and one order.
-  rank.parallelFor((width + 15) / 16, [&](int64_t firstUnit, int64_t lastUnit) {
-    int64_t begin = firstUnit * 16, end = std::min(width, lastUnit * 16);
-    for (int64_t i = 0; i < rows; ++i) {
-      int64_t row = indices[i] - first;
-      if (row < 0 || row >= tableRows)
-        continue;
-      float *target = table + row * width;
-      const T *source = grad + i * width;
+                            int64_t first, int64_t tableRows,
+                            int64_t batches) {
+  // Threads own columns of batches, so each sum has one writer and one order.
+  int64_t columns = (width + 15) / 16;
+  rank.parallelFor(batches * columns, [&](int64_t firstUnit, int64_t lastUnit) {
+    for (int64_t unit = firstUnit; unit < lastUnit;) {
+      int64_t batch = unit / columns, last = std::min(lastUnit, (batch + 1) * columns);
+      int64_t begin = unit % columns * 16;
+      int64_t end = std::min(width, (last - batch * columns) * 16);
+      for (int64_t i = batch * rows; i < (batch + 1) * rows; ++i) {
+        int64_t row = indices[i] - first;
+        if (row < 0 || row >= tableRows)
+          continue;
+        float *target = table + (batch * tableRows + row) * width;
+        const T *source = grad + i * width;
 #pragma omp simd
-      for (int64_t j = begin; j < end; ++j)
-        target[j] += static_cast<float>(source[j]);
+        for (int64_t j = begin; j < end; ++j)
+          target[j] += static_cast<float>(source[j]);
+      }
+      unit = last;
+    }
+  });
+}
+
+template <typename T>
+void meshrt::topK(Rank &rank, const T *input, T *values, int32_t *indices,
+                  int64_t outer, int64_t n, int64_t inner, int64_t k) {
+  rank.parallelFor(outer * inner, [&](int64_t begin, int64_t end) {
+    // A candidate is its value, then, for the lowest index of equal ones to
+    // win, its index from the end.
+    std::vector<uint64_t> candidates(n);
+    for (int64_t r = begin; r < end; ++r) {
+      const T *x = input + r / inner * n * inner + r % inner;
+      int64_t out = r / inner * k * inner + r % inner;
+      for (int64_t i = 0; i < n; ++i)
+        candidates[i] = uint64_t(math::ordered(x[i * inner])) << 32 |
+                        static_cast<uint32_t>(n - 1 - i);
+      std::partial_sort(candidates.begin(), candidates.begin() + k,
+                        candidates.end(), std::greater<>());
+      for (int64_t pick = 0; pick < k; ++pick) {
+        int64_t i = n - 1 - int64_t(candidates[pick] & 0xffffffffu);
+        values[out + pick * inner] = x[i * inner];
+        indices[out + pick * inner] = static_cast<int32_t>(i);
+      }
+    }
+  });
+}
+
+/// A block's worth of neighbouring columns walk along the dim together.
+template <typename T>
+void meshrt::cumulativeSum(Rank &rank, const T *input, T *output, int64_t outer,
+                           int64_t n, int64_t inner, bool exclusive,
+                           bool reverse) {
+  constexpr int64_t kBlock = 64;
+  int64_t blocks = (inner + kBlock - 1) / kBlock;
+  rank.parallelFor(outer * blocks, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      int64_t column = unit % blocks * kBlock;
+      int64_t count = std::min(kBlock, inner - column);
+      T sums[kBlock] = {};
+      for (int64_t i = 0; i < n; ++i) {
+        int64_t at = (unit / blocks * n + (reverse ? n - 1 - i : i)) * inner + column;
+#pragma omp simd
+        for (int64_t j = 0; j < count; ++j) {
+          T value = input[at + j];
+          output[at + j] = exclusive ? sums[j] : sums[j] + value;
+          sums[j] += value;
+        }
+      }
     }
   });
 }
@@ -49,10 +106,20 @@ template void meshrt::gatherRows(Rank &, bf16 *, const bf16 *, const int32_t *,
                                  int64_t, int64_t, int64_t, int64_t);
 template void meshrt::scatterAddRows(Rank &, float *, const float *,
                                      const int32_t *, int64_t, int64_t, int64_t,
-                                     int64_t);
+                                     int64_t, int64_t);
 template void meshrt::scatterAddRows(Rank &, float *, const bf16 *,
                                      const int32_t *, int64_t, int64_t, int64_t,
-                                     int64_t);
+                                     int64_t, int64_t);
+template void meshrt::topK(Rank &, const float *, float *, int32_t *, int64_t,
+                           int64_t, int64_t, int64_t);
+template void meshrt::topK(Rank &, const bf16 *, bf16 *, int32_t *, int64_t,
+                           int64_t, int64_t, int64_t);
+template void meshrt::topK(Rank &, const int32_t *, int32_t *, int32_t *,
+                           int64_t, int64_t, int64_t, int64_t);
+template void meshrt::cumulativeSum(Rank &, const float *, float *, int64_t,
+                                    int64_t, int64_t, bool, bool);
+template void meshrt::cumulativeSum(Rank &, const int32_t *, int32_t *, int64_t,
+                                    int64_t, int64_t, bool, bool);
 
 /// row[j] = exp(row[j] - max); returns their sum.
 static float exponentials(float *row, int64_t count, float max) {

@@ -27,15 +27,25 @@ __global__ void gather_rows_kernel(T *out, const T *table,
   }
 }
 
-/// counts (tableRows) += occurrences of each row. counts start at zero.
-__global__ void count_kernel(int32_t *counts, const int32_t *indices,
-                             int64_t rows, int64_t first, int64_t tableRows) {
-  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < rows;
-       i += int64_t(gridDim.x) * blockDim.x) {
+/// Where the rows of a gradient go: that of batch b, (rows) of them, into the
+/// rows [b * tableRows, (b + 1) * tableRows) of the table.
+struct Target {
+  const int32_t *indices; // (batches, rows)
+  int64_t rows, first, tableRows;
+
+  /// The table's row for row i of all batches, -1 for none.
+  __device__ int64_t operator()(int64_t i) const {
     int64_t row = indices[i] - first;
-    if (row >= 0 && row < tableRows)
-      atomicAddInt(&counts[row], 1);
+    return row >= 0 && row < tableRows ? i / rows * tableRows + row : -1;
   }
+};
+
+/// counts (table's rows) += occurrences of each row. counts start at zero.
+__global__ void count_kernel(int32_t *counts, Target target, int64_t rows) {
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < rows;
+       i += int64_t(gridDim.x) * blockDim.x)
+    if (int64_t row = target(i); row >= 0)
+      atomicAddInt(&counts[row], 1);
 }
 
 constexpr int kScanThreads = 1024;
@@ -70,15 +80,13 @@ __global__ void scan_kernel(int32_t *starts, int32_t *counts,
 
 /// slots: the i's of each table row side by side, in any order.
 __global__ void place_kernel(int32_t *slots, int32_t *counts,
-                             const int32_t *starts, const int32_t *indices,
-                             int64_t rows, int64_t first, int64_t tableRows) {
+                             const int32_t *starts, Target target,
+                             int64_t rows) {
   for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < rows;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    int64_t row = indices[i] - first;
-    if (row >= 0 && row < tableRows)
+       i += int64_t(gridDim.x) * blockDim.x)
+    if (int64_t row = target(i); row >= 0)
       slots[starts[row] + atomicAddInt(&counts[row], 1)] =
           static_cast<int32_t>(i);
-  }
 }
 
 /// sorted: slots in ascending order within each table row. A slot's place is
@@ -129,7 +137,11 @@ void meshrt::gatherRows(Rank &rank, T *out, const T *table,
 template <typename T>
 void meshrt::scatterAddRows(Rank &rank, float *table, const T *grad,
                             const int32_t *indices, int64_t rows, int64_t width,
-                            int64_t first, int64_t tableRows) {
+                            int64_t first, int64_t tableRows,
+                            int64_t batches) {
+  Target target{indices, rows, first, tableRows};
+  rows *= batches;
+  tableRows *= batches;
   if (rows * width == 0 || tableRows == 0)
     return;
   size_t bytes = (2 * tableRows + 1 + 2 * rows) * sizeof(int32_t);
@@ -138,11 +150,10 @@ void meshrt::scatterAddRows(Rank &rank, float *table, const T *grad,
   int32_t *sorted = slots + rows;
   CUDA_CHECK(cudaMemsetAsync(counts, 0, tableRows * sizeof(int32_t),
                              rank.stream()));
-  launch(rank, {blocksFor(rows, 256), 256}, count_kernel, counts, indices, rows,
-         first, tableRows);
+  launch(rank, {blocksFor(rows, 256), 256}, count_kernel, counts, target, rows);
   launch(rank, {1, kScanThreads}, scan_kernel, starts, counts, tableRows);
   launch(rank, {blocksFor(rows, 256), 256}, place_kernel, slots, counts,
-         static_cast<const int32_t *>(starts), indices, rows, first, tableRows);
+         static_cast<const int32_t *>(starts), target, rows);
   launch(rank, {blocksFor(tableRows, 1), 128}, order_kernel, sorted,
          static_cast<const int32_t *>(slots),
          static_cast<const int32_t *>(starts), tableRows);
@@ -157,6 +168,6 @@ void meshrt::scatterAddRows(Rank &rank, float *table, const T *grad,
                                       int64_t, int64_t, int64_t, int64_t);     \
   template void meshrt::scatterAddRows<T>(Rank &, float *, const T *,          \
                                           const int32_t *, int64_t, int64_t,   \
-                                          int64_t, int64_t);
+                                          int64_t, int64_t, int64_t);
 INSTANTIATE(float)
 INSTANTIATE(bf16)

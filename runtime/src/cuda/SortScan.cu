@@ -7,16 +7,6 @@ using namespace meshrt;
 
 namespace {
 
-/// Unsigned integers in the order of the values.
-__device__ uint32_t ordered(float value) {
-  uint32_t bits = math::detail::toBits(value);
-  return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-}
-__device__ uint32_t ordered(bf16 value) { return ordered(float(value)); }
-__device__ uint32_t ordered(int32_t value) {
-  return static_cast<uint32_t>(value) ^ 0x80000000u;
-}
-
 /// values, indices (outer, k, inner) from input (outer, n, inner): a block picks
 /// one largest element after the other. A candidate is its value, then, for the
 /// lowest index of equal ones to win, its index from the end.
@@ -33,7 +23,7 @@ __global__ void top_k_kernel(const T *input, T *values, int32_t *indices,
       unsigned long long best = 0;
       team.each(n, [&](int64_t i) {
         unsigned long long candidate =
-            (static_cast<unsigned long long>(ordered(x[i * inner])) << 32) |
+            (static_cast<unsigned long long>(math::ordered(x[i * inner])) << 32) |
             static_cast<uint32_t>(n - 1 - i);
         if (candidate < last && candidate > best)
           best = candidate;

@@ -39,13 +39,28 @@ template <typename T>
 void gatherRows(Rank &rank, T *out, const T *table, const int32_t *indices,
                 int64_t rows, int64_t width, int64_t first, int64_t tableRows);
 
-/// table[indices[i] - first, :] += grad[i, :], skipping indices outside
-/// [first, first + tableRows). Contributions to one row are added in order of
-/// i, whatever the number of threads.
+/// table[b, indices[b, i] - first, :] += grad[b, i, :] for b in [0, batches),
+/// i in [0, rows), skipping indices outside [first, first + tableRows).
+/// Contributions to one row are added in order of i, whatever the number of
+/// threads. T: float, bf16.
 template <typename T>
 void scatterAddRows(Rank &rank, float *table, const T *grad,
                     const int32_t *indices, int64_t rows, int64_t width,
-                    int64_t first, int64_t tableRows);
+                    int64_t first, int64_t tableRows, int64_t batches = 1);
+
+/// The k largest along the middle dim of input (outer, n, inner), in falling
+/// order, and their indices; of equal ones the lowest index first.
+/// T: float, bf16, int32_t.
+template <typename T>
+void topK(Rank &rank, const T *input, T *values, int32_t *indices,
+          int64_t outer, int64_t n, int64_t inner, int64_t k);
+
+/// Running sums along the middle dim of (outer, n, inner), from its end if
+/// `reverse`, of what comes before if `exclusive`; may be in place.
+/// T: float, int32_t.
+template <typename T>
+void cumulativeSum(Rank &rank, const T *input, T *output, int64_t outer,
+                   int64_t n, int64_t inner, bool exclusive, bool reverse);
 
 /// Cross entropy over whole rows and its gradient in one pass, in place:
 ///   loss[i]      = logsumexp(logits[i, :]) - logits[i, targets[i]]

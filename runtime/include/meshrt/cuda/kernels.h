@@ -17,13 +17,14 @@ template <typename T>
 void gatherRows(Rank &rank, T *out, const T *table, const int32_t *indices,
                 int64_t rows, int64_t width, int64_t first, int64_t tableRows);
 
-/// table[indices[i] - first, :] += grad[i, :], skipping indices outside
-/// [first, first + tableRows). Contributions to one row are added in order of
-/// i: the rows of `grad` are sorted by index first. T: float, bf16.
+/// table[b, indices[b, i] - first, :] += grad[b, i, :] for b in [0, batches),
+/// i in [0, rows), skipping indices outside [first, first + tableRows).
+/// Contributions to one row are added in order of i: the rows of `grad` are
+/// sorted by index first. T: float, bf16.
 template <typename T>
 void scatterAddRows(Rank &rank, float *table, const T *grad,
                     const int32_t *indices, int64_t rows, int64_t width,
-                    int64_t first, int64_t tableRows);
+                    int64_t first, int64_t tableRows, int64_t batches = 1);
 
 /// Cross entropy over whole rows and its gradient in one pass, in place:
 ///   loss[i]      = logsumexp(logits[i, :]) - logits[i, targets[i]]
