@@ -85,8 +85,20 @@ LogicalResult CumSumOp::buildGradient(OpBuilder &builder, ArrayRef<Value> cotang
   return success();
 }
 
+/// The most elements that a sorted gradient finds by comparing rather than by scattering.
+static constexpr int64_t kFewPicks = 8;
+
 LogicalResult TopKOp::buildGradient(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>, Grads &grads) {
   GradientBuilder b{builder, getLoc()};
-  grads[0] = b.create<ScatterAddOp>(getInput().getType(), cotangents[0], getIndices(), getOverAttr());
+  NamedTensorType input = getInput().getType();
+  Value g = cotangents[0], indices = getIndices();
+  if (tensorType(indices).dimSize(getIntoAttr()) > kFewPicks) {
+    grads[0] = b.create<ScatterAddOp>(input, g, indices, getOverAttr());
+    return success();
+  }
+  // Every place compares itself with the few that were picked: one fused kernel, and at most one of them adds to it.
+  Value position = b.create<IndexOp>(NamedTensorType::get({input.findDim(getOverAttr())}, builder.getI32Type()), getOverAttr(), Value());
+  Value isPicked = b.create<CompareOp>(Predicate::Eq, indices, position);
+  grads[0] = b.create<ReduceOp>(ReductionKind::Sum, b.create<SelectOp>(isPicked, g, b.constant(0, g)), ArrayRef(getIntoAttr()));
   return success();
 }

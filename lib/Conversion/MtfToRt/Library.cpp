@@ -38,12 +38,11 @@ LogicalResult Lowering::lowerLibrary(const Unit &unit) {
       .Case<ConcatOp>([&](ConcatOp concat) { return lowerConcat(concat), success(); })
       .Case<StackOp>([&](StackOp stack) { return lowerStack(stack), success(); })
       .Case<TopKOp>([&](TopKOp top) {
-        Value values = define(top.getValues()), indices = define(top.getIndices());
-        rt::TopKOp::create(builder, op->getLoc(), bufferOf(top.getInput()), values, indices, top.getOverAttr(), top.getIntoAttr());
-        return success();
+        return lowerTopK(top), success();
       })
       .Case<CumSumOp>([&](CumSumOp sum) {
-        Value input = bufferOf(sum.getInput()), target = define(sum.getResult());
+        Value target = define(sum.getResult());
+        Value input = inOrder(bufferOf(sum.getInput()), rt::bufferType(target), op->getLoc());
         rt::CumSumOp::create(builder, op->getLoc(), input, target, sum.getOverAttr(), sum.getExclusive(), sum.getReverse());
         return success();
       })
@@ -65,11 +64,67 @@ LogicalResult Lowering::lowerAccumulation(AddOp add, Operation *accumulated) {
   return success();
 }
 
+/// The dims of `type` in groups, outermost first, packed; `group` numbers a dim's group.
+static rt::BufferType packedIn(rt::BufferType type, llvm::function_ref<int(StringAttr)> group) {
+  SmallVector<rt::DimAttr> dims(type.getDims());
+  llvm::stable_sort(dims, [&](rt::DimAttr a, rt::DimAttr b) { return group(a.getName()) < group(b.getName()); });
+  return rt::BufferType::get(dims, type.getElementType());
+}
+
+/// A buffer for the library to write that becomes `target`: itself if it is of that type.
+Value Lowering::writtenAs(rt::BufferType type, Value target, Location loc) {
+  return rt::bufferType(target) == type ? target : allocate(type, loc);
+}
+
+void Lowering::copyBack(Value written, Value target, Location loc) {
+  if (written != target)
+    rt::CopyOp::create(builder, loc, written, target);
+}
+
+/// The library takes updates[batch, rows, inner], indices[batch, rows] and target[batch, into, inner], each packed. Batch dims are those of
+/// indices and target, in the target's order; the rest of the indices' are rows, in the updates' order.
 void Lowering::lowerScatterAdd(ScatterAddOp op, Value target) {
-  DimAttr into = op.getType().findDim(op.getIntoAttr());
+  Location loc = op.getLoc();
+  StringAttr along = op.getIntoAttr();
+  Value updates = bufferOf(op.getUpdates()), indices = bufferOf(op.getIndices());
+  rt::BufferType updatesType = rt::bufferType(updates), indicesType = rt::bufferType(indices), targetType = rt::bufferType(target);
+  auto isBatch = [&](StringAttr name) { return name != along && indicesType.hasDim(name) && targetType.hasDim(name); };
+  auto packedTarget = packedIn(targetType, [&](StringAttr name) { return isBatch(name) ? 0 : name == along ? 1 : 2; });
+  // Rows by their place among the updates' dims; the others by their place in the target.
+  auto place = [&](StringAttr name) {
+    int size = targetType.getDims().size() + 1, inTarget = name == along ? -1 : packedTarget.position(name);
+    if (indicesType.hasDim(name) && !isBatch(name))
+      return size + updatesType.position(name);
+    return isBatch(name) ? inTarget : inTarget + size + static_cast<int>(updatesType.getDims().size());
+  };
+  updates = inOrder(updates, packedIn(updatesType, place), loc);
+  indices = inOrder(indices, packedIn(indicesType, place), loc);
+  Value written = writtenAs(packedTarget, target, loc);
+  if (written != target)
+    rt::CopyOp::create(builder, loc, target, written);
+  DimAttr into = op.getType().findDim(along);
   SmallVector<Attribute> axes(into.getAxes().begin(), into.getAxes().end());
-  rt::ScatterAddOp::create(builder, op.getLoc(), bufferOf(op.getUpdates()), bufferOf(op.getIndices()), target, op.getIntoAttr(),
-                           builder.getArrayAttr(axes));
+  rt::ScatterAddOp::create(builder, loc, updates, indices, written, along, builder.getArrayAttr(axes));
+  copyBack(written, target, loc);
+}
+
+/// The library keeps the place of the dim: `into` stands in the results where `over` stands in the operand.
+void Lowering::lowerTopK(TopKOp op) {
+  Location loc = op.getLoc();
+  rt::BufferType inputType = rt::bufferType(bufferOf(op.getInput()));
+  Value input = inOrder(bufferOf(op.getInput()), rt::BufferType::get(inputType.getDims(), inputType.getElementType()), loc);
+  Value values = define(op.getValues()), indices = define(op.getIndices());
+  auto likeInput = [&](rt::BufferType type) {
+    SmallVector<rt::DimAttr> dims;
+    for (rt::DimAttr dim : inputType.getDims())
+      dims.push_back(dim.getName() == op.getOverAttr() ? rt::DimAttr::get(op.getIntoAttr(), type.size(op.getIntoAttr())) : dim);
+    return rt::BufferType::get(dims, type.getElementType());
+  };
+  Value writtenValues = writtenAs(likeInput(rt::bufferType(values)), values, loc);
+  Value writtenIndices = writtenAs(likeInput(rt::bufferType(indices)), indices, loc);
+  rt::TopKOp::create(builder, loc, input, writtenValues, writtenIndices, op.getOverAttr(), op.getIntoAttr());
+  copyBack(writtenValues, values, loc);
+  copyBack(writtenIndices, indices, loc);
 }
 
 /// Slice number `index` of a buffer along a loop's dim.

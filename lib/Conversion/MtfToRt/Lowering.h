@@ -55,6 +55,9 @@ private:
   mlir::LogicalResult lowerLibrary(const Unit &unit);
   mlir::LogicalResult lowerAccumulation(mtf::AddOp add, mlir::Operation *accumulated);
   void lowerScatterAdd(mtf::ScatterAddOp op, mlir::Value target);
+  void lowerTopK(mtf::TopKOp op);
+  mlir::Value writtenAs(rt::BufferType type, mlir::Value target, mlir::Location loc);
+  void copyBack(mlir::Value written, mlir::Value target, mlir::Location loc);
   mlir::LogicalResult lowerRepeat(mtf::RepeatOp op);
   mlir::LogicalResult lowerCollective(mlir::Operation *op);
 

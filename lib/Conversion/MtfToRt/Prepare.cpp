@@ -166,6 +166,18 @@ static bool sinkAccumulation(AddOp add) {
   return false;
 }
 
+/// Dims of the updates that neither the indices nor the result have are summed before the scatter, not by it.
+static void sumUpdates(ScatterAddOp op) {
+  SmallVector<StringAttr> over;
+  for (DimAttr dim : op.getUpdates().getType().getDims())
+    if (!op.getIndices().getType().hasDim(dim.getName()) && (!op.getType().hasDim(dim.getName()) || dim.getName() == op.getIntoAttr()))
+      over.push_back(dim.getName());
+  if (over.empty())
+    return;
+  OpBuilder builder(op);
+  op.getUpdatesMutable().assign(ReduceOp::create(builder, op.getLoc(), ReductionKind::Sum, op.getUpdates(), over));
+}
+
 void meshc::prepareForBuffers(func::FuncOp function) {
   function.walk([](Operation *op) {
     if (isa<TapOp, StopGradientOp>(op) || (isa<CastOp>(op) && op->getOperand(0).getType() == op->getResult(0).getType())) {
@@ -175,6 +187,7 @@ void meshc::prepareForBuffers(func::FuncOp function) {
     }
     (void)(tryExpand<LogSumExpOp>(op) || tryExpand<SoftmaxOp>(op) || tryExpand<ArgMaxOp>(op));
   });
+  function.walk(sumUpdates);
   function.walk([](AddOp add) { (void)sinkAccumulation(add); });
   function.walk([](AddOp add) { reassociate(add); });
   // Users come after producers, so one sweep from the end finds every unused op.

@@ -10,6 +10,7 @@ namespace meshc {
 /// Brings a function into the form that fusion and lowering know:
 ///  - taps and stop_gradients are gone,
 ///  - logsumexp, softmax and argmax are maps and reductions,
+///  - a scatter sums only over dims of its indices,
 ///  - a sum with a stacked result of a loop is inside the loop, on the slice (see sinkAccumulations),
 ///  - unused ops are gone.
 void prepareForBuffers(mlir::func::FuncOp function);

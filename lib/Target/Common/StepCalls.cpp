@@ -140,27 +140,38 @@ template mlir::LogicalResult StepPrinter::attend(rt::AttendGradOp, StringRef, ml
 mlir::LogicalResult StepPrinter::scatterAdd(rt::ScatterAddOp op) {
   rt::BufferType updates = rt::bufferType(op.getUpdates()), indices = rt::bufferType(op.getIndices()),
                  target = rt::bufferType(op.getTarget());
-  // Rows: the indices' dims, in one order in memory; a row: the other dims of the target.
-  llvm::SmallVector<mlir::Attribute> rowDims, innerDims;
-  for (rt::DimAttr dim : indices.getDims())
-    rowDims.push_back(dim.getName());
+  // Batch: dims of indices and target; rows: the indices' other dims, in one order in memory; a row: the other dims of the target.
+  llvm::SmallVector<mlir::Attribute> batchDims, rowDims, innerDims;
+  for (rt::DimAttr dim : indices.getDims()) {
+    bool isBatch = target.hasDim(dim.getName()) && dim.getName() != op.getAlongAttr();
+    (isBatch ? batchDims : rowDims).push_back(dim.getName());
+  }
   for (rt::DimAttr dim : target.getDims())
-    if (dim.getName() != op.getAlongAttr())
+    if (dim.getName() != op.getAlongAttr() && !indices.hasDim(dim.getName()))
       innerDims.push_back(dim.getName());
-  auto rowNames = mlir::ArrayAttr::get(op.getContext(), rowDims), innerNames = mlir::ArrayAttr::get(op.getContext(), innerDims);
-  std::optional<rt::Index> rows = rt::mergedIndex(updates, rowNames), inner = rt::mergedIndex(updates, innerNames),
-                           targetInner = rt::mergedIndex(target, innerNames), source = rt::mergedIndex(indices, rowNames);
-  auto isOneOr = [](const rt::Index &index, int64_t stride) { return index.size == 1 || index.stride == stride; };
-  bool fits = rows && inner && targetInner && source && rowDims.size() + innerDims.size() == updates.getDims().size() &&
-              isOneOr(*inner, 1) && isOneOr(*targetInner, 1) && isOneOr(*rows, inner->size) && isOneOr(*source, 1) &&
-              (target.size(op.getAlongAttr()) == 1 || target.stride(op.getAlongAttr()) == inner->size);
+  auto array = [&](llvm::ArrayRef<mlir::Attribute> names) { return mlir::ArrayAttr::get(op.getContext(), names); };
+  mlir::ArrayAttr batchNames = array(batchDims), rowNames = array(rowDims), innerNames = array(innerDims);
+  // All three are packed: [batch, rows, inner], [batch, rows] and [batch, along, inner].
+  auto isPacked = [](rt::BufferType type, llvm::ArrayRef<mlir::ArrayAttr> groups) {
+    int64_t step = 1;
+    for (mlir::ArrayAttr group : llvm::reverse(groups)) {
+      std::optional<rt::Index> index = rt::mergedIndex(type, group);
+      if (!index || (index->size != 1 && index->stride != step))
+        return false;
+      step *= index->size;
+    }
+    return true;
+  };
+  bool fits = batchDims.size() + rowDims.size() + innerDims.size() == updates.getDims().size() &&
+              isPacked(updates, {batchNames, rowNames, innerNames}) && isPacked(indices, {batchNames, rowNames}) &&
+              isPacked(target, {batchNames, array({op.getAlongAttr()}), innerNames});
   if (!fits)
     return op.emitError() << "scatter into " << target << " of rows from " << updates << " must be of contiguous rows";
   Expr tableRows = vocabulary.size(target.getDims()[target.position(op.getAlongAttr())]);
   Expr first = op.getAxes().empty() ? Expr(0) : Expr::call("rank.shard", {vocabulary.axes(op.getAxes())}) * tableRows;
   call(op, "scatterAddRows",
        {"rank", text(op.getTarget()).str(), text(op.getUpdates()).str(), text(op.getIndices()).str(), size(indices, rowNames).str(),
-        size(target, innerNames).str(), first.str(), tableRows.str()},
+        size(target, innerNames).str(), first.str(), tableRows.str(), size(target, batchNames).str()},
        nameOrText(op.getTarget()) + "[" + op.getAlong().str() + " = " + nameOrText(op.getIndices()) + "] += " + nameOrText(op.getUpdates()));
   return mlir::success();
 }
