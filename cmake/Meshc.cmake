@@ -51,6 +51,17 @@ function(meshc_tool name)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
   add_dependencies(${name} MeshcHeaders)
+  meshc_sanitizer_defaults(${name})
+endfunction()
+
+# What the sanitizers need to know in an executable that links LLVM.
+if(MESHC_SANITIZE)
+  add_library(MeshcSanitizerDefaults OBJECT ${CMAKE_CURRENT_LIST_DIR}/SanitizerDefaults.cpp)
+endif()
+function(meshc_sanitizer_defaults name)
+  if(MESHC_SANITIZE)
+    target_link_libraries(${name} PRIVATE MeshcSanitizerDefaults)
+  endif()
 endfunction()
 
 # Everything that tablegen writes; libraries depend on it so that headers exist before they compile.

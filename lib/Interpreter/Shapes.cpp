@@ -29,7 +29,8 @@ static void forEachPart(const Tensor &coarse, StringAttr dim, const Tensor &fine
                         llvm::function_ref<void(int64_t, int64_t)> body) {
   llvm::SmallDenseMap<StringAttr, int64_t> places;
   int64_t place = 1;
-  for (StringAttr part : llvm::reverse(nameList(parts))) {
+  SmallVector<StringAttr> partNames = nameList(parts);
+  for (StringAttr part : llvm::reverse(partNames)) {
     places[part] = place;
     place *= fineType.dimSize(part);
   }

@@ -147,7 +147,8 @@ Value KernelBuilder::computeView(Operation *op, const View &view) {
   if (auto merge = dyn_cast<MergeOp>(op)) {
     Value rest = indexOf(place(merge.getIntoAttr()));
     View inner = view;
-    for (auto part : llvm::reverse(llvm::to_vector(merge.getDims().getAsRange<StringAttr>()))) {
+    SmallVector<StringAttr> parts = llvm::to_vector(merge.getDims().getAsRange<StringAttr>());
+    for (StringAttr part : llvm::reverse(parts)) {
       Value size = constantI32(lowering.localSize(merge.getInput().getType().findDim(part)));
       inner[part] = {StringAttr(), arith::RemSIOp::create(at(), loc, rest, size), Value()};
       rest = arith::DivSIOp::create(at(), loc, rest, size);

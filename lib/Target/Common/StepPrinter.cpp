@@ -248,7 +248,9 @@ Expr StepPrinter::size(rt::BufferType type, mlir::ArrayAttr names) {
 }
 
 Expr StepPrinter::stride(rt::BufferType type, mlir::ArrayAttr names, int64_t value) {
-  for (auto name : llvm::reverse(llvm::to_vector(names.getAsRange<mlir::StringAttr>()))) {
+  // `reverse` does not keep a temporary alive.
+  llvm::SmallVector<mlir::StringAttr> inOrder = llvm::to_vector(names.getAsRange<mlir::StringAttr>());
+  for (mlir::StringAttr name : llvm::reverse(inOrder)) {
     int position = type.position(name);
     if (position >= 0 && type.getDims()[position].getSize() != 1)
       return type.getStrides()[position] == value ? vocabulary.stride(type, position) : Expr(value);
