@@ -103,6 +103,10 @@ FailureOr<Shards> interp::runCollective(Operation *op, MeshAttr mesh, const Shar
               return concatenate(blocks, llvm::to_vector(llvm::seq<int64_t>(0, count)), op.getFromAttr());
             })
             .Case([&](spmd::PermuteOp op) { return permuted(op, mesh, input, rank, ranks); })
+            .Case([&](spmd::ShiftOp op) {
+              int64_t from = position - static_cast<int64_t>(op.getAmount());
+              return from < 0 || from >= count ? Tensor(input[rank].dims(), 0.0) : input[ranks[from]];
+            })
             .Case([&](spmd::SliceOp op) { return block(input[rank], op.getDimAttr(), position, count); })
             .Case([&](spmd::UnreduceOp op) {
               double neutral = identityOf(op.getResult().getType().getPartialKind());

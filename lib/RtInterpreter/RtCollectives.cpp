@@ -80,6 +80,12 @@ LogicalResult RtInterpreter::runCollective(Operation &op) {
             sum += bufferOf(ranks[sender], scatter.getInput()).read(there);
           bufferOf(ranks[member], scatter.getPart()).write(element, sum);
         });
+    } else if (auto exchange = dyn_cast<ExchangeOp>(op)) {
+      for (auto [member, source] : llvm::zip_equal(members, exchange.getSources()))
+        forEachAlong(exchange.getResult().getType(), {}, [&](int64_t element, int64_t, int64_t) {
+          bufferOf(ranks[member], exchange.getResult())
+              .write(element, source < 0 ? 0.0 : bufferOf(ranks[members[source]], exchange.getInput()).read(element));
+        });
     } else {
       auto all = cast<AllToAllOp>(op);
       BufferType input = all.getInput().getType(), result = all.getResult().getType();

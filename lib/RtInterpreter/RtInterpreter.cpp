@@ -111,7 +111,7 @@ LogicalResult RtInterpreter::runBlock(Block &block) {
       }
       continue;
     }
-    if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp>(op)) {
+    if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, ExchangeOp>(op)) {
       if (failed(runCollective(op)))
         return failure();
       continue;

@@ -151,6 +151,18 @@ TEST(Collectives, AllToAllMovesASplitBothWays) {
   }));
 }
 
+TEST(Collectives, ExchangeMovesWholeParts) {
+  // To the next member; the first gets zeros. Gathered, for rank 0 to see.
+  EXPECT_TRUE(onRanks(meshOf(1, 4), [](Device &device, int rank) {
+    std::vector<float> x = runStep(device, rank, [](Rank &r) {
+      exchange(r, {1}, {-1, 0, 1, 2}, r.at<float>(1024), r.at<float>(0), 3, kSite);
+      allGather(r, {1}, r.at<float>(2048), r.at<float>(1024), 1, 3, kSite);
+    }, 2048, 12);
+    return rank != 0 || x == std::vector<float>{0, 0, 0, 0, 1, 2, 100, 101, 102,
+                                                200, 201, 202};
+  }));
+}
+
 TEST(Collectives, StartedEarlyWaitedLate) {
   EXPECT_TRUE(onRanks(meshOf(1, 4), [](Device &device, int rank) {
     std::vector<float> x = runStep(device, rank, [](Rank &r) {

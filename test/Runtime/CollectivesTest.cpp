@@ -112,6 +112,22 @@ TYPED_TEST(CollectivesOf, AllToAll) {
         });
 }
 
+TYPED_TEST(CollectivesOf, ExchangeMovesWholeParts) {
+  using T = TypeParam;
+  runRanks({{"x", 4}}, 1, [](Rank &rank) {
+    std::vector<T> data = contribution<T>(rank.id(), 129), shifted(129, T(7)), turned(129);
+    // To the next member; the first has zeros. Then two members read the same.
+    exchange(rank, {0}, {-1, 0, 1, 2}, shifted.data(), data.data(), 129, kSite);
+    exchange(rank, {0}, {3, 3, 0, 1}, turned.data(), data.data(), 129, kSite);
+    const int from[] = {3, 3, 0, 1};
+    std::vector<T> before = contribution<T>(rank.id() - 1, 129), other = contribution<T>(from[rank.id()], 129);
+    for (int i = 0; i < 129; ++i) {
+      ASSERT_EQ(float(shifted[i]), rank.id() ? float(before[i]) : 0);
+      ASSERT_EQ(float(turned[i]), float(other[i]));
+    }
+  });
+}
+
 TYPED_TEST(CollectivesOf, Broadcast) {
   using T = TypeParam;
   runRanks({{"x", 5}}, 1, [](Rank &rank) {

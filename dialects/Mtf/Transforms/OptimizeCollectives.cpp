@@ -4,6 +4,7 @@
 //   slice(all_reduce(a))               ->  reduce_scatter(a)            half the bytes
 //   all_gather(reduce_scatter(a))      ->  all_reduce(a)                one instead of two
 //   all_gather(slice(a)), slice(all_gather(a)), all_to_all there and back   ->  a
+//   slice(shift(all_gather(a)))        ->  shift among neighbours       where each rank has one block
 //
 // Propagation places reductions well where it decides alone; these patterns join what different reshards of one value, and programs
 // written by hand at this level, leave side by side. A collective with other uses is left alone: it would have to run anyway.
@@ -73,6 +74,22 @@ struct ReduceInsteadOfGather : OpRewritePattern<spmd::AllGatherOp> {
   }
 };
 
+struct ShiftBetweenNeighbours : OpRewritePattern<spmd::SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(spmd::SliceOp op, PatternRewriter &rewriter) const override {
+    auto shift = onlyUsedHere<ShiftOp>(op.getInput(), op);
+    auto gather = shift ? onlyUsedHere<spmd::AllGatherOp>(shift.getInput(), shift) : spmd::AllGatherOp();
+    if (!gather || gather.getOver() != op.getOver() || gather.getDim() != op.getDim() || shift.getDim() != op.getDim())
+      return rewriter.notifyMatchFailure(op, "is no slice of a shifted all-gather over the same axes");
+    DimAttr dim = op.getType().findDim(op.getDimAttr());
+    if (dim.getAxes().size() != op.getOver().size() || dim.isPadded() || MeshAttr::of(op).localSize(dim) != 1)
+      return rewriter.notifyMatchFailure(op, "ranks have more than one element each");
+    rewriter.replaceOpWithNewOp<spmd::ShiftOp>(op, op.getType(), gather.getInput(), op.getOver(), op.getDimAttr(), shift.getAmountAttr(),
+                                               gather.getReasonAttr());
+    return success();
+  }
+};
+
 /// `SecondOp` undoes `FirstOp`: the types before and after are one.
 template <typename FirstOp, typename SecondOp>
 struct ThereAndBack : OpRewritePattern<SecondOp> {
@@ -89,7 +106,7 @@ struct ThereAndBack : OpRewritePattern<SecondOp> {
 struct OptimizeCollectivesPass : meshc::mtf::impl::OptimizeCollectivesBase<OptimizeCollectivesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<AddBeforeReducing<AddOp>, AddBeforeReducing<SubOp>, ScatterInsteadOfSlice, ReduceInsteadOfGather,
+    patterns.add<AddBeforeReducing<AddOp>, AddBeforeReducing<SubOp>, ScatterInsteadOfSlice, ReduceInsteadOfGather, ShiftBetweenNeighbours,
                  ThereAndBack<spmd::SliceOp, spmd::AllGatherOp>, ThereAndBack<spmd::AllGatherOp, spmd::SliceOp>,
                  ThereAndBack<spmd::AllToAllOp, spmd::AllToAllOp>, ThereAndBack<spmd::PermuteOp, spmd::PermuteOp>>(&getContext());
     GreedyRewriteConfig config;

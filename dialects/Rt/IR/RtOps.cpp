@@ -445,5 +445,15 @@ static LogicalResult verifyParts(Operation *op, BufferType part, BufferType whol
   return success();
 }
 
+/// - both buffers have the same elements in the same order; the sources are members of the group
+LogicalResult ExchangeOp::verify() {
+  if (getInput().getType() != getResult().getType())
+    return emitOpError() << "exchanges " << getInput().getType() << " for " << getResult().getType();
+  int64_t members = getSources().size();
+  for (int64_t source : getSources())
+    if (source < -1 || source >= members)
+      return emitOpError() << "source " << source << " is no member of a group of " << members;
+  return success();
+}
 LogicalResult AllGatherOp::verify() { return verifyParts(*this, getPart().getType(), getResult().getType(), getDimAttr()); }
 LogicalResult ReduceScatterOp::verify() { return verifyParts(*this, getPart().getType(), getInput().getType(), getDimAttr()); }

@@ -371,4 +371,11 @@ def Rt_AllToAllOp : Rt_Op<"all_to_all"> {
   let assemblyFormat = "$input `into` $result `split` $split `concat` $concat `over` $axes `for` $what attr-dict `:` type($input) `,` type($result)";
 }
 
+def Rt_ExchangeOp : Rt_Op<"exchange"> {
+  let summary = "result = the input of member sources[i] of the group on member i; zeros where that is -1";
+  let arguments = (ins Rt_In:$input, Rt_Out:$result, StrArrayAttr:$axes, DenseI64ArrayAttr:$sources, StrAttr:$what);
+  let assemblyFormat = "$input `into` $result `from` $sources `over` $axes `for` $what attr-dict `:` type($input) `,` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif

@@ -170,7 +170,47 @@ LogicalResult PermuteOp::verify() {
   }
   return success();
 }
+/// The first member that held the same block of every dimension; the same in all groups, as ranks of one agree in all other coordinates.
+SmallVector<int64_t> PermuteOp::sources() {
+  MeshAttr mesh = MeshAttr::of(*this);
+  Axes over = axesOf(getOver());
+  SmallVector<int64_t> members(mesh.shardCount(over), -1), sources;
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+    if (llvm::all_of(mesh.getAxisNames(), [&](StringAttr axis) { return llvm::is_contained(over, axis) || mesh.coordinate(rank, axis) == 0; }))
+      members[mesh.shardIndex(rank, over)] = rank;
+  auto holds = [&](int64_t other, int64_t rank) {
+    return llvm::all_of(llvm::zip_equal(getInput().getType().getDims(), getResult().getType().getDims()), [&](auto pair) {
+      auto [from, to] = pair;
+      return mesh.shardIndex(other, from.getAxes()) == mesh.shardIndex(rank, to.getAxes());
+    });
+  };
+  for (int64_t rank : members)
+    sources.push_back(llvm::find_if(members, [&](int64_t other) { return holds(other, rank); }) - members.begin());
+  return sources;
+}
 int64_t PermuteOp::bytesPerRank() { return inputBytes(*this); }
+
+/// - each rank of a group has one element of the dimension, which is split over the op's axes and no others
+LogicalResult ShiftOp::verify() {
+  if (failed(verifyCommon(*this)))
+    return failure();
+  NamedTensorType type = getInput().getType();
+  DimAttr dim = type.findDim(getDimAttr());
+  if (!dim)
+    return emitOpError() << "dimension '" << getDim() << "' is not in " << type;
+  if (dim.getAxes() != ArrayRef<StringAttr>(axesOf(getOver())) || dim.isPadded() || MeshAttr::of(*this).localSize(dim) != 1)
+    return emitOpError() << "needs one element of dimension '" << getDim() << "' on each rank of the group: " << type;
+  return expectResult(*this, type);
+}
+SmallVector<int64_t> ShiftOp::sources() {
+  SmallVector<int64_t> sources;
+  for (int64_t member = 0, members = MeshAttr::of(*this).shardCount(axesOf(getOver())); member < members; ++member) {
+    int64_t from = member - static_cast<int64_t>(getAmount());
+    sources.push_back(from < 0 || from >= members ? -1 : from);
+  }
+  return sources;
+}
+int64_t ShiftOp::bytesPerRank() { return inputBytes(*this); }
 
 LogicalResult SliceOp::verify() {
   if (failed(verifyCommon(*this)))

@@ -17,6 +17,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"The value after.", "::mlir::TypedValue<::meshc::mtf::NamedTensorType>", "getResult">,
     InterfaceMethod<"Why it is here, for readers.", "::llvm::StringRef", "getReason">,
     InterfaceMethod<"True if ranks exchange data.", "bool", "communicates", (ins), "", "return true;">,
+    InterfaceMethod<"Of an op that moves whole parts: for each member of a group the member whose part it gets, -1 for zeros. Else empty.",
+      "::llvm::SmallVector<int64_t>", "sources", (ins), "", "return {};">,
     InterfaceMethod<"Bytes that each rank receives in one execution by the usual ring or pairwise algorithm.",
       "int64_t", "bytesPerRank">,
   ];
@@ -55,6 +57,12 @@ def Spmd_AllToAllOp : Spmd_Op<"all_to_all", (ins StrAttr:$from, StrAttr:$to), "$
 def Spmd_PermuteOp : Spmd_Op<"permute", (ins), "$input"> {
   let summary = "each rank sends its part to the one that holds it under the result's sharding";
   let description = "The local shapes are equal; only which rank holds which block differs.";
+  let extraClassDeclaration = "::llvm::SmallVector<int64_t> sources();";
+}
+
+def Spmd_ShiftOp : Spmd_Op<"shift", (ins StrAttr:$dim, I64Attr:$amount), "$input $dim `by` $amount"> {
+  let summary = "`mtf.shift` along a dim of which every rank has one element: each sends its part to the rank `amount` further";
+  let extraClassDeclaration = "::llvm::SmallVector<int64_t> sources();";
 }
 
 def Spmd_SliceOp : Spmd_LocalOp<"slice", (ins StrAttr:$dim), "$input `to` $dim"> {

@@ -63,6 +63,7 @@ private:
   void allGather(rt::AllGatherOp op);
   void reduceScatter(rt::ReduceScatterOp op);
   void allToAll(rt::AllToAllOp op);
+  void exchange(rt::ExchangeOp op);
 
   void remark(mlir::Operation *op, llvm::StringRef what);
   std::string site(mlir::Operation *op, llvm::StringRef what);

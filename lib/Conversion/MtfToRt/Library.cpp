@@ -271,10 +271,12 @@ LogicalResult Lowering::lowerCollective(Operation *op) {
         rt::AllToAllOp::create(builder, loc, likeResult(rt::bufferType(target)), target, axes, all.getToAttr(), all.getFromAttr(), whatAttr);
         return success();
       })
-      .Default([](Operation *op) { 
-        return op->emitError() << "this layout moves blocks of a value between ranks ('" << op->getName()
-                               << "'), which no target can do yet; split the dimension over the same axes before and after";
-      });
+      .Case<spmd::ShiftOp, spmd::PermuteOp>([&](Operation *) {
+        Value target = define(result);
+        rt::ExchangeOp::create(builder, loc, likeResult(rt::bufferType(target)), target, axes, collective.sources(), whatAttr);
+        return success();
+      })
+      .Default([](Operation *op) { return op->emitError() << "'" << op->getName() << "' has no form in buffers"; });
 }
 
 LogicalResult Lowering::lowerBlock(Block &block) {

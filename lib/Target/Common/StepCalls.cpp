@@ -257,3 +257,9 @@ void StepPrinter::allToAll(rt::AllToAllOp op) {
   call(op, "allToAll", {"rank", vocabulary.axes(op.getAxes()).str(), shape, text(op.getResult()).str(), text(op.getInput()).str(),
                         site(op, op.getWhat())});
 }
+
+void StepPrinter::exchange(rt::ExchangeOp op) {
+  std::string sources = llvm::join(llvm::map_range(op.getSources(), [](int64_t source) { return std::to_string(source); }), ", ");
+  call(op, "exchange", {"rank", vocabulary.axes(op.getAxes()).str(), "{" + sources + "}", text(op.getResult()).str(), text(op.getInput()).str(),
+                        vocabulary.count(rt::bufferType(op.getInput())).str(), site(op, op.getWhat())});
+}

@@ -78,6 +78,7 @@ mlir::LogicalResult StepPrinter::print(mlir::Operation *op) {
       .Case([&](rt::AllGatherOp gather) { return allGather(gather), mlir::success(); })
       .Case([&](rt::ReduceScatterOp scatter) { return reduceScatter(scatter), mlir::success(); })
       .Case([&](rt::AllToAllOp all) { return allToAll(all), mlir::success(); })
+      .Case([&](rt::ExchangeOp exchange) { return this->exchange(exchange), mlir::success(); })
       .Default([&](mlir::Operation *other) -> Result {
         llvm::SmallVector<Expr> operands;
         for (mlir::Value operand : other->getOperands())

@@ -42,7 +42,7 @@ StringRef meshc::target::nameOf(mlir::Value value, Vocabulary &vocabulary) {
 
 Vocabulary::Vocabulary(mlir::ModuleOp module) : module(module), mesh(mtf::MeshAttr::of(module)) {
   for (StringRef name : {"Rank", "Program", "Tensor", "Dim", "Axes", "Step", "Attend", "AllToAll", "Strides", "MatMul", "matmul", "program",
-                         "allReduce", "allGather", "reduceScatter", "allToAll", "attendForward", "attendBackward", "math", "fill",
+                         "allReduce", "allGather", "reduceScatter", "allToAll", "exchange", "attendForward", "attendBackward", "math", "fill",
                          "trainStep", "evalStep", "forward", "prepare", "abs", "exp", "log", "sin", "cos", "sqrt", "floor", "ceil", "pow",
                          "max", "min", "index", "div", "time", "rand", "remove", "rename", "kProgramVersion", "kInitStep"})
     names.reserve(name);

@@ -11,13 +11,14 @@ using namespace meshrt;
 namespace {
 
 /// What a member contributes, for counting the bytes a ring would send.
-enum class Volume { WholeTwice, Whole, Part };
+enum class Volume { WholeTwice, Whole, Part, Once };
 
 int64_t ringBytes(Volume volume, int64_t bytes, int n) {
   switch (volume) {
   case Volume::WholeTwice: return 2 * bytes * (n - 1) / n;
   case Volume::Whole: return bytes * (n - 1) / n;
   case Volume::Part: return bytes * (n - 1);
+  case Volume::Once: return bytes;
   }
   return 0;
 }
@@ -264,6 +265,20 @@ void meshrt::allToAll(Rank &rank, const Axes &axes, const AllToAll &s,
 }
 
 template <typename T>
+void meshrt::exchange(Rank &rank, const Axes &axes,
+                      std::initializer_list<int> sources, T *result,
+                      const T *data, int64_t count, const Site &site) {
+  Visit visit(rank, axes, "exchange", site, data, nullptr, count * sizeof(T),
+              Volume::Once);
+  int source = sources.begin()[visit.member()];
+  if (source < 0)
+    std::memset(result, 0, count * sizeof(T));
+  else
+    std::memcpy(result, visit.source<T>(source), count * sizeof(T));
+  visit.leave();
+}
+
+template <typename T>
 void meshrt::broadcast(Rank &rank, const Axes &axes, int root, T *data,
                        int64_t count, const Site &site) {
   Visit visit(rank, axes, "broadcast", site, data, nullptr, count * sizeof(T),
@@ -282,6 +297,9 @@ void meshrt::broadcast(Rank &rank, const Axes &axes, int root, T *data,
                                          int64_t, int64_t, const Site &);      \
   template void meshrt::allToAll<T>(Rank &, const Axes &, const AllToAll &,    \
                                     T *, const T *, const Site &);             \
+  template void meshrt::exchange<T>(Rank &, const Axes &,                      \
+                                    std::initializer_list<int>, T *,           \
+                                    const T *, int64_t, const Site &);         \
   template void meshrt::broadcast<T>(Rank &, const Axes &, int, T *, int64_t,  \
                                      const Site &);
 INSTANTIATE(float)

@@ -90,7 +90,7 @@ template <typename T> constexpr ncclDataType_t nccl() {
 
 /// Every member's part p of `from` to member p; parts arrive by sender.
 template <typename T>
-void exchange(T *to, const T *from, int64_t part, int members,
+void exchangeParts(T *to, const T *from, int64_t part, int members,
               ncclComm_t communicator, cudaStream_t stream) {
   NCCL_CHECK(ncclGroupStart());
   for (int p = 0; p < members; ++p) {
@@ -198,9 +198,32 @@ Pending meshrt::allToAllStart(Rank &rank, const Axes &axes, const AllToAll &s,
           source = sent;
         }
         T *target = after == 1 ? result : received;
-        exchange(target, source, part, n, communicator, stream);
+        exchangeParts(target, source, part, n, communicator, stream);
         if (after != 1)
           swapOuter(rank, result, received, after, n, part / after * sizeof(T));
+      });
+}
+
+template <typename T>
+Pending meshrt::exchangeStart(Rank &rank, const Axes &axes,
+                              std::initializer_list<int> sources, T *result,
+                              const T *data, int64_t count, const Site &site) {
+  int n = rank.groupSize(axes), me = rank.shard(axes);
+  int source = sources.begin()[me];
+  return enqueue(
+      rank, "exchange", axes, count * int64_t(sizeof(T)), site,
+      [&](ncclComm_t communicator, cudaStream_t stream) {
+        NCCL_CHECK(ncclGroupStart());
+        for (int member = 0; member < n; ++member)
+          if (sources.begin()[member] == me)
+            NCCL_CHECK(ncclSend(data, count, nccl<T>(), member, communicator,
+                                stream));
+        if (source >= 0)
+          NCCL_CHECK(ncclRecv(result, count, nccl<T>(), source, communicator,
+                              stream));
+        NCCL_CHECK(ncclGroupEnd());
+        if (source < 0)
+          CUDA_CHECK(cudaMemsetAsync(result, 0, count * sizeof(T), stream));
       });
 }
 
@@ -226,6 +249,9 @@ Pending meshrt::broadcastStart(Rank &rank, const Axes &axes, int root, T *data,
       Rank &, const Axes &, T *, const T *, int64_t, int64_t, const Site &);   \
   template Pending meshrt::allToAllStart<T>(                                   \
       Rank &, const Axes &, const AllToAll &, T *, const T *, const Site &);   \
+  template Pending meshrt::exchangeStart<T>(                                   \
+      Rank &, const Axes &, std::initializer_list<int>, T *, const T *,        \
+      int64_t, const Site &);                                                  \
   template Pending meshrt::broadcastStart<T>(Rank &, const Axes &, int, T *,   \
                                              int64_t, const Site &);
 INSTANTIATE(float)

@@ -18,6 +18,8 @@
 #include "meshrt/cpu/rank.h"
 #include "meshrt/shapes.h"
 
+#include <initializer_list>
+
 namespace meshrt {
 
 /// data[i] = reduction over members of their data[i], in place.
@@ -43,6 +45,11 @@ void reduceScatter(Rank &rank, const Axes &axes, T *part, const T *data,
 template <typename T>
 void allToAll(Rank &rank, const Axes &axes, const AllToAll &shape, T *result,
               const T *data, const Site &site);
+
+/// result = data of member sources[i] on member i, zeros where that is -1.
+template <typename T>
+void exchange(Rank &rank, const Axes &axes, std::initializer_list<int> sources,
+              T *result, const T *data, int64_t count, const Site &site);
 
 /// data of member `root` to all members, in place.
 template <typename T>

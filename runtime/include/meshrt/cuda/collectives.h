@@ -24,6 +24,8 @@
 #include "meshrt/cuda/rank.h"
 #include "meshrt/shapes.h"
 
+#include <initializer_list>
+
 namespace meshrt {
 
 /// A collective under way. Valid until the end of the step.
@@ -58,6 +60,12 @@ template <typename T>
 Pending allToAllStart(Rank &rank, const Axes &axes, const AllToAll &shape,
                       T *result, const T *data, const Site &site);
 
+/// result = data of member sources[i] on member i, zeros where that is -1.
+template <typename T>
+Pending exchangeStart(Rank &rank, const Axes &axes,
+                      std::initializer_list<int> sources, T *result,
+                      const T *data, int64_t count, const Site &site);
+
 /// data of member `root` to all members, in place.
 template <typename T>
 Pending broadcastStart(Rank &rank, const Axes &axes, int root, T *data,
@@ -82,6 +90,11 @@ template <typename T>
 void allToAll(Rank &rank, const Axes &axes, const AllToAll &shape, T *result,
               const T *data, const Site &site) {
   wait(rank, allToAllStart(rank, axes, shape, result, data, site));
+}
+template <typename T>
+void exchange(Rank &rank, const Axes &axes, std::initializer_list<int> sources,
+              T *result, const T *data, int64_t count, const Site &site) {
+  wait(rank, exchangeStart(rank, axes, sources, result, data, count, site));
 }
 template <typename T>
 void broadcast(Rank &rank, const Axes &axes, int root, T *data, int64_t count,
