@@ -61,6 +61,13 @@ inline constexpr llvm::StringLiteral kName = "mtf.name", kSource = "mtf.source",
 /// A function `metric.NAME` (evaluation loss, a scalar) -> scalar is the metric NAME of the `eval` block.
 inline constexpr llvm::StringLiteral kMetricPrefix = "metric.";
 
+/// Elements that the windows over one part of a dimension need from before the part and from behind it.
+struct Halo {
+  int64_t low, high;
+};
+Halo haloOf(WindowOp op);
+Halo haloOf(FoldOp op);
+
 /// The type of a value as a NamedTensorType; it must be one.
 inline NamedTensorType tensorType(mlir::Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
 

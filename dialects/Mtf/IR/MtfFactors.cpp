@@ -128,7 +128,19 @@ Linearity ArgMaxOp::getLinearity(unsigned) { return Linearity::None; }
 Factors TopKOp::getFactors() { return byName(*this, whole({getOverAttr(), getIntoAttr()})); }
 Linearity TopKOp::getLinearity(unsigned) { return Linearity::None; }
 
-Factors CumSumOp::getFactors() { return byName(*this, whole({getOverAttr()})); }
+/// Factors by name, those of `dim` being cut where neighbours can exchange `reach` elements.
+static Factors alongNeighbours(Operation *op, Exceptions exceptions, StringAttr dim, int64_t reach) {
+  exceptions[dim] = {FactorKind::Expandable};
+  Factors factors = byName(op, exceptions);
+  for (Factor &factor : factors)
+    if (factor.uses.front().dim == dim) {
+      factor.exact = true;
+      factor.reach = reach;
+    }
+  return factors;
+}
+
+Factors CumSumOp::getFactors() { return alongNeighbours(*this, Exceptions(), getOverAttr(), 0); }
 Linearity CumSumOp::getLinearity(unsigned) { return Linearity::Joint; }
 
 //===----------------------------------------------------------------------===//
@@ -172,6 +184,14 @@ Linearity SplitOp::getLinearity(unsigned) { return Linearity::Joint; }
 Factors MergeOp::getFactors() { return splitFactors(getInput().getType(), 0, 1, getDims(), getIntoAttr()); }
 Linearity MergeOp::getLinearity(unsigned) { return Linearity::Joint; }
 
+template <typename OpTy>
+static Halo haloOfWindows(OpTy op, NamedTensorType windows) {
+  int64_t low = op.getLow(), reach = (windows.dimSize(op.getWindowAttr()) - 1) * static_cast<int64_t>(op.getDilation());
+  return {std::max<int64_t>(low, 0), std::max<int64_t>(reach - low + 1 - static_cast<int64_t>(op.getStride()), 0)};
+}
+Halo meshc::mtf::haloOf(WindowOp op) { return haloOfWindows(op, op.getResult().getType()); }
+Halo meshc::mtf::haloOf(FoldOp op) { return haloOfWindows(op, op.getInput().getType()); }
+
 #define WHOLE_DIM(OP, LINEARITY)                                                                                            \
   Factors OP::getFactors() { return byName(*this, whole({getDimAttr()})); }                                                \
   Linearity OP::getLinearity(unsigned) { return LINEARITY; }
@@ -180,11 +200,22 @@ WHOLE_DIM(SliceOp, Linearity::Joint)
 WHOLE_DIM(PadOp, Linearity::None)
 WHOLE_DIM(ConcatOp, Linearity::Joint)
 WHOLE_DIM(StackOp, Linearity::Joint)
-WHOLE_DIM(ShiftOp, Linearity::Joint)
 
-Factors WindowOp::getFactors() { return byName(*this, whole({getDimAttr(), getWindowAttr()})); }
+Factors ShiftOp::getFactors() { return alongNeighbours(*this, Exceptions(), getDimAttr(), std::abs(static_cast<int64_t>(getAmount()))); }
+Linearity ShiftOp::getLinearity(unsigned) { return Linearity::Joint; }
+
+/// Windows that lie over the dim as evenly as its parts do can be cut with it: `stride` elements for each window.
+template <typename OpTy>
+static Factors windowFactors(OpTy op, NamedTensorType elements, NamedTensorType windows) {
+  if (elements.dimSize(op.getDimAttr()) != windows.dimSize(op.getDimAttr()) * static_cast<int64_t>(op.getStride()))
+    return byName(op, whole({op.getDimAttr(), op.getWindowAttr()}));
+  Halo halo = haloOf(op);
+  return alongNeighbours(op, whole({op.getWindowAttr()}), op.getDimAttr(), std::max(halo.low, halo.high));
+}
+
+Factors WindowOp::getFactors() { return windowFactors(*this, getInput().getType(), getResult().getType()); }
 Linearity WindowOp::getLinearity(unsigned) { return Linearity::Joint; }
-Factors FoldOp::getFactors() { return byName(*this, whole({getDimAttr(), getWindowAttr()})); }
+Factors FoldOp::getFactors() { return windowFactors(*this, getResult().getType(), getInput().getType()); }
 Linearity FoldOp::getLinearity(unsigned) { return Linearity::Joint; }
 
 //===----------------------------------------------------------------------===//
@@ -253,7 +284,7 @@ LogicalResult meshc::mtf::verifyFactorShardings(FactorOpInterface op) {
       DimAttr other = typeOf(use.value).findDim(use.dim);
       if (!other)
         return op->emitOpError() << "speaks of dimension '" << use.dim.getValue() << "', which the value lacks";
-      if (!factor.compound && (other.getSize() != dim.getSize() || other.getPadded() != dim.getPadded()))
+      if (!factor.compound && !factor.exact && (other.getSize() != dim.getSize() || other.getPadded() != dim.getPadded()))
         return op->emitOpError() << "dimension '" << use.dim.getValue() << "' has size " << dim.getSize() << " in " << typeOf(first.value)
                                  << " and " << other.getSize() << " in " << typeOf(use.value);
       if (other.getAxes() != dim.getAxes())

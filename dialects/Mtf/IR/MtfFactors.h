@@ -39,6 +39,10 @@ struct Factor {
   /// The uses have different sizes: the outermost part of a split or merged dimension. Cutting it is sound only if the number of
   /// shards divides every one of them.
   bool compound = false;
+  /// Of an expandable factor that is cut without padding into parts of at least `reach` elements, which is how far an element's result lies:
+  /// neighbours exchange their edges (window, shift). The uses may have different sizes.
+  bool exact = false;
+  int64_t reach = 0;
 };
 
 /// How a result depends on an operand.

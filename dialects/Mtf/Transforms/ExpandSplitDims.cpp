@@ -1,4 +1,4 @@
-//===- ExpandSplitDims.cpp - softmax and logsumexp over a split dimension --===//
+//===- ExpandSplitDims.cpp - ops along a split dimension -------------------===//
 //
 // Rewrites ops whose expandable dimension is split into local reductions and reshards between them:
 //
@@ -13,7 +13,10 @@
 // The maximum is bounded from below by the smallest float, so that a row of minus infinities gives minus infinity (logsumexp) as
 // the unsplit op does, and not the difference of infinities.
 //
+// ExpandNeighbours.cpp does windows, shifts and running sums.
+//
 //===----------------------------------------------------------------------===//
+#include "ExpandSplitDims.h"
 #include "Mtf/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -96,6 +99,7 @@ struct ExpandSplitDimsPass : meshc::mtf::impl::ExpandSplitDimsBase<ExpandSplitDi
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandSoftmax, ExpandLogSumExp>(&getContext());
+    populateNeighbourPatterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -35,7 +35,7 @@ void PaddedSizes::addOp(FactorOpInterface op) {
       compounds.push_back({key(outer), key(whole), whole.getSize() / outer.getSize(), op});
     } else if (factor.kind == FactorKind::Whole && isa<SplitOp, MergeOp>(op)) {
       unpaddable.push_back(key(dimOf(factor.uses.front())));
-    } else if (factor.kind != FactorKind::Whole) {
+    } else if (factor.kind != FactorKind::Whole && !factor.exact) {
       Key first = key(dimOf(factor.uses.front()));
       for (const DimUse &use : factor.uses)
         classes.unionSets(first, key(dimOf(use)));

@@ -65,6 +65,8 @@ bool Chooser::mayCut(const Factor &factor, AxisSet set) const {
   int64_t shards = graph.mesh.shards(set);
   return llvm::all_of(factor.uses, [&](const DimUse &use) {
     int64_t size = tensorType(node.values[use.value]).dimSize(use.dim);
+    if (factor.exact)
+      return size % shards == 0 && size / shards >= factor.reach;
     return factor.compound ? size % shards == 0 : graph.canSplit(use.dim, size, shards);
   });
 }
@@ -178,7 +180,7 @@ void Chooser::run() {
         factors.push_back(i);
     if (factors.empty())
       continue;
-    conflict |= factors.size() > 1 || node.factors[factors[0]].compound;
+    conflict |= factors.size() > 1 || node.factors[factors[0]].compound || node.factors[factors[0]].exact;
     // Not cutting at all is the last resort.
     factors.push_back(-1);
     axes.push_back(axis);
