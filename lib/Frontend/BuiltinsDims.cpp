@@ -373,6 +373,15 @@ static Value scatterAdd(BuiltinCall &call) {
     return {};
   Dims dims(llvm::to_vector(kept.getDims()));
   dims.push_back(*into);
+  // `into` may be a dim that gives way (a permutation undone): it then goes by another name before.
+  if (llvm::is_contained(*over, into->getName())) {
+    StringAttr other = call.e.attr(into->getName().str() + "'");
+    while (type.hasDim(other))
+      other = call.e.attr(other.str() + "'");
+    for (mlir::Value *operand : {&updates, &at})
+      if (mtf::tensorType(*operand).hasDim(into->getName()))
+        *operand = mtf::RenameOp::create(call.e.builder, call.at(), *operand, llvm::ArrayRef(into->getName()), llvm::ArrayRef(other));
+  }
   std::optional<mtf::NamedTensorType> result = call.e.makeType(call.loc(), dims, type.getElementType());
   return result ? Value::ofTensor(mtf::ScatterAddOp::create(call.e.builder, call.at(), *result, updates, at, into->getName())) : Value();
 }

@@ -85,10 +85,11 @@ static void evaluateTopK(mtf::TopKOp op, RankOp &at) {
   const Tensor &input = at.operand(0);
   Tensor &values = at.make(0), &indices = at.make(1);
   int64_t size = at.operandType(0).dimSize(op.getOverAttr()), stride = input.stride(op.getOverAttr());
-  int64_t into = values.stride(op.getIntoAttr());
+  int64_t into = values.stride(op.getIntoAttr()), k = at.resultType(0).dimSize(op.getIntoAttr());
   forEach<2>(without(values.dims(), {op.getIntoAttr()}), {&values, &input}, [&](auto o) {
     SmallVector<int64_t> order = falling(input, o[1], size, stride);
-    for (int64_t i = 0; i < values.size(op.getIntoAttr()); ++i) {
+    // What is beyond k is padding.
+    for (int64_t i = 0; i < k; ++i) {
       values[o[0] + i * into] = input[o[1] + order[i] * stride];
       indices[o[0] + i * into] = order[i];
     }

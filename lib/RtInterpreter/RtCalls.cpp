@@ -145,7 +145,8 @@ void RtInterpreter::runScatterAdd(ScatterAddOp op, int64_t number) {
 
 void RtInterpreter::runTopK(TopKOp op, Rank &rank) {
   Buffer input = bufferOf(rank, op.getInput()), values = bufferOf(rank, op.getValues()), indices = bufferOf(rank, op.getIndices());
-  int64_t size = input.type.size(op.getOverAttr()), k = values.type.size(op.getIntoAttr());
+  // A padded `into` may be longer than `over`.
+  int64_t size = input.type.size(op.getOverAttr()), k = std::min(size, values.type.size(op.getIntoAttr()));
   auto [loops, strides] = nest<3>(input.type, {input.type, values.type, indices.type}, op.getOverAttr());
   forEach<3>(loops, strides, [&](auto at) {
     std::vector<int64_t> order(size);

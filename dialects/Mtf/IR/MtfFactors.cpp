@@ -223,7 +223,8 @@ Linearity FoldOp::getLinearity(unsigned) { return Linearity::Joint; }
 //===----------------------------------------------------------------------===//
 
 Factors GatherOp::getFactors() { Exceptions exceptions;
-  exceptions[getOverAttr()] = {FactorKind::Reduced};
+  // Indices that have the dim too permute it: the result's is not the table's.
+  exceptions[getOverAttr()] = {getIndices().getType().hasDim(getOverAttr()) ? FactorKind::Whole : FactorKind::Reduced};
   return byName(*this, exceptions); }
 Linearity GatherOp::getLinearity(unsigned operand) { return operand == 0 ? Linearity::Separate : Linearity::None; }
 
@@ -232,6 +233,8 @@ Factors ScatterAddOp::getFactors() {
   for (DimAttr dim : getUpdates().getType().getDims())
     if (!getResult().getType().hasDim(dim.getName()))
       exceptions[dim.getName()] = {FactorKind::Reduced};
+  if (getUpdates().getType().hasDim(getIntoAttr()))
+    exceptions[getIntoAttr()] = {FactorKind::Whole};
   return byName(*this, exceptions);
 }
 Linearity ScatterAddOp::getLinearity(unsigned operand) { return operand == 0 ? Linearity::Separate : Linearity::None; }
@@ -249,13 +252,14 @@ static Exceptions attendExceptions(ArrayAttr head, StringAttr mem) {
 Factors AttendOp::getFactors() { return byName(*this, attendExceptions(getHead(), getMemAttr())); }
 Linearity AttendOp::getLinearity(unsigned) { return Linearity::None; }
 
-/// Dims of q that k or v lack (queries, grouped heads) are summed in their cotangents.
+/// Dims that one of q, k and v lacks (queries, grouped heads, the values' own head dims) are summed in its cotangent.
 Factors AttendGradOp::getFactors() {
   Exceptions exceptions = attendExceptions(getHead(), getMemAttr());
-  for (DimAttr dim : getQ().getType().getDims())
-    if (!exceptions.count(dim.getName()) &&
-        (!getK().getType().hasDim(dim.getName()) || !getV().getType().hasDim(dim.getName())))
-      exceptions[dim.getName()] = {FactorKind::Reduced};
+  Value inputs[] = {getQ(), getK(), getV()};
+  for (Value input : inputs)
+    for (DimAttr dim : tensorType(input).getDims())
+      if (!exceptions.count(dim.getName()) && !llvm::all_of(inputs, [&](Value other) { return tensorType(other).hasDim(dim.getName()); }))
+        exceptions[dim.getName()] = {FactorKind::Reduced};
   return byName(*this, exceptions);
 }
 Linearity AttendGradOp::getLinearity(unsigned) { return Linearity::None; }

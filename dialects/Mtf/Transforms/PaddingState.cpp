@@ -160,6 +160,11 @@ Padding PaddingStates::transferResult(Operation *op, Value result) const {
     return tensorType(result).getPadding();
   if (op->hasTrait<Elementwise>() || isa<TapOp>(op))
     return elementwise(op);
+  // The padding of an inner part has no place in the whole.
+  if (auto split = dyn_cast<SplitOp>(op); split && llvm::any_of(split.getInto().getValue().drop_front(), [&](Attribute part) {
+        return split.getType().findDim(cast<StringAttr>(part)).isPadded();
+      }))
+    return Padding::Undefined;
   if (isa<RenameOp, SplitOp, MergeOp>(op))
     return of(op->getOperand(0));
   if (isa<spmd::AllGatherOp, spmd::AllToAllOp, spmd::PermuteOp, spmd::SliceOp>(op))
@@ -183,9 +188,9 @@ Padding PaddingStates::transferResult(Operation *op, Value result) const {
   if (auto softmax = dyn_cast<SoftmaxOp>(op))
     return onlyPaddedIn(tensorType(result), softmax.getOver()) ? Padding::Zero : Padding::Undefined;
   if (auto scatter = dyn_cast<ScatterAddOp>(op)) {
-    // Nothing is added past the size of `into`; in the padding of other dims, what is added is the padding of the updates.
-    bool onlyInto = onlyPaddedIn(tensorType(result), ArrayAttr::get(op->getContext(), {scatter.getIntoAttr()}));
-    return onlyInto || of(scatter.getUpdates()) == Padding::Zero ? Padding::Zero : Padding::Undefined;
+    // In the padding of dims other than `into`, what is added is the padding of the updates. Of `into`, an index past its size may hit it.
+    bool mayHit = tensorType(result).findDim(scatter.getIntoAttr()).isPadded();
+    return !mayHit && of(scatter.getUpdates()) == Padding::Zero ? Padding::Zero : Padding::Undefined;
   }
   return Padding::Undefined;
 }
@@ -214,7 +219,11 @@ std::optional<Padding> PaddingStates::requirement(OpOperand &use) const {
       .Case<LogSumExpOp, SoftmaxOp>([&](auto rows) { return when(anyPadded(rows.getOver()), Padding::NegInf); })
       .Case<ArgMaxOp, TopKOp>([&](auto rows) { return when(padded(rows.getOverAttr()), Padding::NegInf); })
       .Case<CumSumOp>([&](CumSumOp sum) { return when(padded(sum.getOverAttr()), Padding::Zero); })
-      .Case<ShiftOp, WindowOp, FoldOp>([&](auto moved) { return when(padded(moved.getDimAttr()), Padding::Zero); })
+      .Case<ShiftOp, WindowOp>([&](auto moved) { return when(padded(moved.getDimAttr()), Padding::Zero); })
+      // Places past the end of a window are places of other elements.
+      .Case<FoldOp>([&](FoldOp fold) { return when(padded(fold.getDimAttr()) || padded(fold.getWindowAttr()), Padding::Zero); })
+      // An index past the size finds zero, also where there is padding.
+      .Case<GatherOp>([&](GatherOp gather) { return when(index == 0 && padded(gather.getOverAttr()), Padding::Zero); })
       .Case<ScatterAddOp>([&](ScatterAddOp scatter) {
         // Updates in the padding of a summed dimension must be zero; where they go does not matter then, but must be somewhere.
         NamedTensorType result = scatter.getResult().getType();

@@ -137,7 +137,7 @@ Value KernelBuilder::computeView(Operation *op, const View &view) {
   if (auto split = dyn_cast<SplitOp>(op)) {
     Value index = constantI32(0);
     for (auto part : split.getInto().getAsRange<StringAttr>()) {
-      Value scaled = arith::MulIOp::create(at(), loc, index, constantI32(lowering.localSize(split.getType().findDim(part))));
+      Value scaled = arith::MulIOp::create(at(), loc, index, constantI32(lowering.partSize(split.getType(), split.getInto(), part)));
       index = arith::AddIOp::create(at(), loc, scaled, indexOf(place(part)));
     }
     View inner = view;
@@ -149,7 +149,7 @@ Value KernelBuilder::computeView(Operation *op, const View &view) {
     View inner = view;
     SmallVector<StringAttr> parts = llvm::to_vector(merge.getDims().getAsRange<StringAttr>());
     for (StringAttr part : llvm::reverse(parts)) {
-      Value size = constantI32(lowering.localSize(merge.getInput().getType().findDim(part)));
+      Value size = constantI32(lowering.partSize(merge.getInput().getType(), merge.getDims(), part));
       inner[part] = {StringAttr(), arith::RemSIOp::create(at(), loc, rest, size), Value()};
       rest = arith::DivSIOp::create(at(), loc, rest, size);
     }

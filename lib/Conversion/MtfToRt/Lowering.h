@@ -67,6 +67,8 @@ private:
   mlir::Value inOrder(mlir::Value buffer, rt::BufferType type, mlir::Location loc);
 
   int64_t localSize(mtf::DimAttr dim) const { return mesh.localSize(dim); }
+  /// Memory of one of the `parts` of a merged dimension; the padding of an inner part has no place in the whole.
+  int64_t partSize(mtf::NamedTensorType fine, mlir::ArrayAttr parts, mlir::StringAttr part) const;
 
   mlir::OpBuilder &builder;
   const MemoryOrders &orders;

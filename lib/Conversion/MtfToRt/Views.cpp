@@ -86,6 +86,11 @@ static rt::BufferType withAdjacent(rt::BufferType type, ArrayAttr parts) {
   return rt::BufferType::get(dims, type.getElementType());
 }
 
+int64_t Lowering::partSize(NamedTensorType fine, ArrayAttr parts, StringAttr part) const {
+  DimAttr dim = fine.findDim(part);
+  return part == parts[0] ? localSize(dim) : dim.getSize();
+}
+
 void Lowering::lowerView(Operation *op) {
   Location loc = op->getLoc();
   Value result = op->getResult(0), input = bufferOf(op->getOperand(0));
@@ -95,9 +100,23 @@ void Lowering::lowerView(Operation *op) {
   } else if (auto split = dyn_cast<SplitOp>(op)) {
     SmallVector<rt::DimAttr> into;
     for (auto name : split.getInto().getAsRange<StringAttr>())
-      into.push_back(rt::DimAttr::get(name, localSize(split.getType().findDim(name))));
-    buffers[result] = builder.createOrFold<rt::ViewOp>(loc, splitType(type, split.getDimAttr(), into), input, 0);
+      into.push_back(rt::DimAttr::get(name, partSize(split.getType(), split.getInto(), name)));
+    Value parts = builder.createOrFold<rt::ViewOp>(loc, splitType(type, split.getDimAttr(), into), input, 0);
+    SmallVector<rt::DimAttr> padded = llvm::to_vector(llvm::make_filter_range(
+        into, [&](rt::DimAttr part) { return part.getSize() != localSize(split.getType().findDim(part.getName())); }));
+    if (padded.empty()) {
+      buffers[result] = parts;
+      return;
+    }
+    Value target = define(result);
+    for (rt::DimAttr part : padded)
+      target = cut(builder, loc, target, part.getName(), 0, part.getSize());
+    rt::CopyOp::create(builder, loc, parts, target);
   } else if (auto merge = dyn_cast<MergeOp>(op)) {
+    for (auto name : merge.getDims().getAsRange<StringAttr>())
+      if (int64_t size = partSize(merge.getInput().getType(), merge.getDims(), name); size != type.size(name))
+        input = cut(builder, loc, input, name, 0, size);
+    type = rt::bufferType(input);
     rt::BufferType merged = mergedType(type, merge.getDims(), merge.getIntoAttr());
     if (!merged) {
       rt::BufferType adjacent = withAdjacent(type, merge.getDims());
