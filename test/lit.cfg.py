@@ -40,3 +40,4 @@ if shutil.which("nvcc"):
     config.available_features.add("nvcc")
 if config.sanitized:
     config.available_features.add("sanitized")
+    config.environment["CXX"] = config.cxx  # programs link to a runtime that this compiler has instrumented

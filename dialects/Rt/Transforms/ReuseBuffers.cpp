@@ -87,8 +87,9 @@ struct Reuse {
     });
   }
 
-  bool makeSourceInTarget(CopyOp copy);
-  bool makeViewedSourceInTarget(CopyOp copy, ViewOp view);
+  /// The first two may replace the copy by an equal one even where they change nothing.
+  bool makeSourceInTarget(CopyOp &copy);
+  bool makeViewedSourceInTarget(CopyOp &copy, ViewOp view);
   bool makeTargetTheSource(CopyOp copy);
   bool workInPlace(KernelOp kernel);
   bool makeInputInOutput(KernelOp kernel);
@@ -98,7 +99,7 @@ struct Reuse {
 } // namespace
 
 /// Rule 1: all that is done to the source happens to the target.
-bool Reuse::makeSourceInTarget(CopyOp copy) {
+bool Reuse::makeSourceInTarget(CopyOp &copy) {
   Value source = copy.getSource(), target = copy.getTarget();
   if (auto view = source.getDefiningOp<ViewOp>())
     return makeViewedSourceInTarget(copy, view);
@@ -133,7 +134,7 @@ bool Reuse::makeSourceInTarget(CopyOp copy) {
 }
 
 /// The same where the copy's source is a whole alloc under other names: the alloc is copied to the target under its names instead.
-bool Reuse::makeViewedSourceInTarget(CopyOp copy, ViewOp view) {
+bool Reuse::makeViewedSourceInTarget(CopyOp &copy, ViewOp view) {
   auto alloc = view.getSource().getDefiningOp<AllocOp>();
   BufferType type = view.getType(), target = copy.getTarget().getType();
   if (!alloc || alloc->getBlock() != &block || view.getStart() != 0 || type != target || !type.isContiguous() ||
@@ -146,7 +147,7 @@ bool Reuse::makeViewedSourceInTarget(CopyOp copy, ViewOp view) {
   if (makeSourceInTarget(direct))
     return true;
   builder.setInsertionPoint(direct);
-  CopyOp::create(builder, direct.getLoc(), view, renamed.getDefiningOp<ViewOp>().getSource());
+  copy = CopyOp::create(builder, direct.getLoc(), view, renamed.getDefiningOp<ViewOp>().getSource());
   direct.erase();
   renamed.getDefiningOp()->erase();
   return false;
