@@ -31,13 +31,32 @@ static void reportCrash(void *commandLine) {
   llvm::errs() << "error: internal: meshc crashed\nnote: reproduce with: " << *static_cast<std::string *>(commandLine) << "\n";
 }
 
+/// An error of the command line lies in no file: it is printed without a place. All others go to the next handler.
+static mlir::LogicalResult printPlaceless(mlir::Diagnostic &diagnostic) {
+  if (!llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()))
+    return mlir::failure();
+  auto print = [](const mlir::Diagnostic &part) {
+    switch (part.getSeverity()) {
+    case mlir::DiagnosticSeverity::Note: llvm::errs() << "note: "; break;
+    case mlir::DiagnosticSeverity::Remark: llvm::errs() << "remark: "; break;
+    case mlir::DiagnosticSeverity::Warning: llvm::errs() << "warning: "; break;
+    case mlir::DiagnosticSeverity::Error: llvm::errs() << "error: "; break;
+    }
+    llvm::errs() << part << "\n";
+  };
+  print(diagnostic);
+  llvm::for_each(diagnostic.getNotes(), print);
+  return mlir::success();
+}
+
 /// Any address inside the program, for the systems that find a program by one.
 static void anchor() {}
 
 Session::Session(int argc, char **argv, const Options &options)
     : options(options),
       program(llvm::sys::fs::getMainExecutable(argv[0], reinterpret_cast<void *>(reinterpret_cast<intptr_t>(anchor)))),
-      diagnostics(sources, &context, llvm::errs()) {
+      diagnostics(sources, &context, llvm::errs()),
+      placeless(&context, printPlaceless) {
   llvm::SmallVector<std::string> words;
   for (int i = 0; i < argc; ++i)
     words.push_back(quoted(argv[i]));

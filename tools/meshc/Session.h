@@ -45,6 +45,7 @@ private:
   std::string program; ///< Path of this executable.
   std::string commandLine; ///< As typed, quoted for a shell.
   mlir::SourceMgrDiagnosticHandler diagnostics;
+  mlir::ScopedDiagnosticHandler placeless; ///< Prints what lies in no file, such as a wrong --set.
 };
 
 } // namespace meshc
