@@ -20,6 +20,7 @@ for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "CCACHE_DIR", "HOME"):
 
 # `%S/../../examples` and the like are spelled once.
 config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%root", config.meshc_source))
 config.substitutions.append(("%examples", os.path.join(config.meshc_source, "examples")))
 config.substitutions.append(("%inputs", os.path.join(config.meshc_source, "test", "Inputs")))
 
