@@ -150,9 +150,15 @@ Expr CpuKernel::element(mlir::Operation *access) {
       at = offset(access, outer.drop_back()) + offset(access, {outer.back()});
     else if (!outer.empty())
       at = at + offset(access, outer);
-    for (const Loop &loop : nest.row)
-      if (!kernel.getColumns() && indices.contains(loop.inner().getName()))
-        at = at + offset(access, {loop});
+    if (outer.empty() && !nest.row.empty() && indices.contains(nest.row.back().inner().getName())) {
+      // A reduction of everything: all loops but the last are one.
+      ArrayRef<Loop> row = nest.row;
+      at = offset(access, row.drop_back()) + offset(access, {row.back()});
+    } else {
+      for (const Loop &loop : nest.row)
+        if (!kernel.getColumns() && indices.contains(loop.inner().getName()))
+          at = at + offset(access, {loop});
+    }
   }
   if (auto load = llvm::dyn_cast<rt::LoadOp>(access)) {
     rt::BufferType type = accessedType(access);
