@@ -53,7 +53,10 @@ inline constexpr llvm::StringLiteral kMesh = "mtf.mesh", kDimOrder = "mtf.dim_or
                                      kClip = "mtf.clip", kSteps = "mtf.steps", kBatchDim = "mtf.batch_dim",
                                      kParam = "mtf.param", kState = "mtf.state", kData = "mtf.data",
                                      kInput = "mtf.input", kResult = "mtf.result", kPinnedType = "mtf.pinned_type",
-                                     kSharding = "mtf.sharding", kWhy = "mtf.why";
+                                     kSharding = "mtf.sharding", kWhy = "mtf.why", kStored = "mtf.stored";
+
+/// The dimension of the loop over microbatches.
+inline constexpr llvm::StringLiteral kMicroDim = "micro";
 
 /// Names of the module's attributes that only the trainer of the emitted program reads.
 inline constexpr llvm::StringLiteral kName = "mtf.name", kSource = "mtf.source", kDataSources = "mtf.data_sources",

@@ -32,7 +32,7 @@ using namespace meshc::mtf;
 namespace {
 /// How the step is cut, from the module's attributes.
 struct Microbatches {
-  explicit Microbatches(ModuleOp module) : dim(StringAttr::get(module.getContext(), "micro")) {
+  explicit Microbatches(ModuleOp module) : dim(StringAttr::get(module.getContext(), kMicroDim)) {
     if (auto attr = module->getAttrOfType<IntegerAttr>(kMicrobatches))
       count = attr.getInt();
     batch = module->getAttrOfType<StringAttr>(kBatchDim);

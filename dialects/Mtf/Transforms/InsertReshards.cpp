@@ -8,7 +8,9 @@
 //   %z = mtf.add %r, %bias : ...
 //
 // A reshard stands in the block of its value, so one inside a loop that could stand before it does. A second use takes the cheapest of the
-// versions that exist already. Free values (no `mtf.sharding` on their op) are copied in the sharding that each use wants.
+// versions that exist already. A parameter that is stored in parts (`mtf.stored`) is gathered where it is used: in the body of the loop over
+// layers, after the slice, and again after a loop that it is not used in, so that nothing whole is kept over a loop. Free values (no
+// `mtf.sharding` on their op) are copied in the sharding that each use wants.
 //
 //===----------------------------------------------------------------------===//
 #include "Mtf/Transforms/Passes.h"
@@ -65,13 +67,15 @@ public:
 private:
   void visit(Block &block);
   Value version(OpOperand &use, NamedTensorType type);
+  Value gathered(OpOperand &use, NamedTensorType type);
+  bool isStored(Value value) const { return !stored.empty() && stored.contains(storedArgument(value)); }
   Value materialize(Value value, NamedTensorType type);
   Value reshard(Value value, Value from, NamedTensorType type, Operation *user);
   bool isFree(Value value) const { return free.contains(value); }
 
   func::FuncOp function;
   Mesh mesh;
-  llvm::DenseSet<Value> free;
+  llvm::DenseSet<Value> free, stored;
   /// Versions of a value made so far, in order.
   llvm::DenseMap<Value, SmallVector<Value>> versions;
   llvm::DenseMap<std::pair<Value, Type>, Value> copies;
@@ -135,6 +139,8 @@ Value Inserter::version(OpOperand &use, NamedTensorType type) {
     return materialize(value, type);
   if (value.getType() == type)
     return value;
+  if (isStored(value))
+    return gathered(use, type);
   SmallVector<Value> &known = versions[value];
   Value best = value;
   int64_t bestCost = std::numeric_limits<int64_t>::max();
@@ -151,6 +157,45 @@ Value Inserter::version(OpOperand &use, NamedTensorType type) {
   Value result = reshard(value, best, type, use.getOwner());
   known.push_back(result);
   return result;
+}
+
+/// The block in which the parameter `value` is gathered for `user`. A parameter that a loop over layers uses as a whole is gathered before
+/// it: every iteration needs it. The loop over microbatches uses all parameters, which must not all be whole at once.
+static Block *gatheringBlock(Value value, Operation *user) {
+  Block *block = user->getBlock();
+  while (block != value.getParentBlock()) {
+    auto loop = cast<RepeatOp>(block->getParentOp());
+    if (loop.getDim() == kMicroDim)
+      break;
+    block = loop->getBlock();
+  }
+  return block;
+}
+
+static bool hasLoopBetween(Operation *first, Operation *last) {
+  for (Operation *op = first; op != last; op = op->getNextNode())
+    if (isa<RepeatOp>(op))
+      return true;
+  return false;
+}
+
+Value Inserter::gathered(OpOperand &use, NamedTensorType type) {
+  Value value = use.get();
+  Block *block = gatheringBlock(value, use.getOwner());
+  Operation *at = block->findAncestorOpInBlock(*use.getOwner());
+  SmallVector<Value> &known = versions[value];
+  for (Value version : known)
+    if (version.getType() == type && version.getParentBlock() == block && !hasLoopBetween(version.getDefiningOp(), at))
+      return version;
+  OpBuilder builder(at);
+  auto op = ReshardOp::create(builder, value.getLoc(), type, value);
+  std::string reason = describe(tensorType(value), type, use.getOwner());
+  // The number keeps equal gathers apart that are meant to happen twice.
+  if (!known.empty())
+    reason += " (gather " + std::to_string(known.size() + 1) + ")";
+  op->setAttr("reason", builder.getStringAttr(reason));
+  known.push_back(op);
+  return op;
 }
 
 void Inserter::visit(Block &block) {
@@ -203,6 +248,8 @@ void Inserter::run() {
     }
     if (auto tensor = dyn_cast<NamedTensorType>(argument.getType()); tensor && tensor.isScalar())
       free.insert(argument);
+    if (function.removeArgAttr(i, kStored))
+      stored.insert(argument);
     arguments.push_back(argument.getType());
   }
   visit(body);

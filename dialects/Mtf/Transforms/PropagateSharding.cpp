@@ -58,6 +58,8 @@ NamedTensorType FunctionTypes::type(Value value, Sharding sharding, AxisSet part
 }
 
 NamedTensorType FunctionTypes::made(Value value) const {
+  if (std::optional<Sharding> storage = graph->storage(value))
+    return applySharding(tensorType(value), *storage, graph->mesh);
   AxisSet partial = partials.made.lookup(value);
   if (auto it = graph->nodeOf.find(value.getDefiningOp()); value.getDefiningOp() && it != graph->nodeOf.end()) {
     const Node &node = graph->nodes[it->second];
@@ -95,6 +97,9 @@ NamedTensorType FunctionTypes::needed(OpOperand &use) const {
     // A program's results go to the host in one piece; a helper's stay where they are.
     return function.isPublic() ? tensorType(use.get()) : type(use.get(), graph->home(use.get()), 0);
   }
+  // A stored parameter is converted where it is.
+  if (isa<CastOp>(op) && graph->storage(op->getResult(0)))
+    return made(use.get());
   const Node &node = graph->nodes[graph->nodeOf.find(op)->second];
   Sharding placed = graph->placed(node, index);
   for (AxisList &axes : placed.dims)
@@ -125,12 +130,14 @@ void FunctionTypes::annotate(const PaddedSizes &padded, bool explain) const {
   auto why = [&](Value value) {
     SmallVector<Attribute> lines;
     if (int variable = graph->variable(value); variable >= 0)
-      for (const std::string &reason : graph->variables[variable].reasons)
+      for (const std::string &reason : (graph->storage(value) ? graph->stored[graph->variable(storedArgument(value))] : graph->variables[variable]).reasons)
         lines.push_back(StringAttr::get(function.getContext(), reason));
     return ArrayAttr::get(function.getContext(), lines);
   };
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     function.setArgAttr(i, kSharding, TypeAttr::get(padded.apply(made(argument))));
+    if (graph->storage(argument))
+      function.setArgAttr(i, kStored, UnitAttr::get(function.getContext()));
     if (explain)
       function.setArgAttr(i, kWhy, why(argument));
   }

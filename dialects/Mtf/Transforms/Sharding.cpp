@@ -50,6 +50,23 @@ AxisSet Sharding::split() const {
   return set;
 }
 
+BlockArgument meshc::mtf::storedArgument(Value value) {
+  while (true) {
+    if (auto cast = value.getDefiningOp<CastOp>()) {
+      value = cast.getInput();
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto loop = argument ? dyn_cast<RepeatOp>(argument.getOwner()->getParentOp()) : RepeatOp();
+    if (!loop)
+      return argument;
+    unsigned first = 1 + loop.numCarries();
+    if (argument.getArgNumber() < first)
+      return {};
+    value = loop.getScanned()[argument.getArgNumber() - first];
+  }
+}
+
 Sharding meshc::mtf::shardingOf(NamedTensorType type, const Mesh &mesh) {
   Sharding sharding(type.getDims().size());
   for (auto [axes, dim] : llvm::zip(sharding.dims, type.getDims()))

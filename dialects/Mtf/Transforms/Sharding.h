@@ -88,6 +88,10 @@ Sharding shardingOf(NamedTensorType type, const Mesh &mesh);
 /// `type` with `sharding` in place of its own; padded sizes and padding state stay.
 NamedTensorType applySharding(NamedTensorType type, const Sharding &sharding, const Mesh &mesh);
 
+/// The function's argument that `value` is, perhaps converted to another element type or sliced by loops; null if it is something else.
+/// These are the forms in which a parameter is stored; what a layer computes with is gathered from them.
+mlir::BlockArgument storedArgument(mlir::Value value);
+
 } // namespace meshc::mtf
 
 #endif

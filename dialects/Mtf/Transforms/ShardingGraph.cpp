@@ -214,6 +214,7 @@ void ShardingGraph::markParamLike() {
     if (v.kind != Variable::Value || v.paramLike)
       return;
     v.paramLike = true;
+    v.gradientLike = spread;
     v.path = path;
     if (spread)
       work.push_back(variable);
@@ -251,14 +252,26 @@ void ShardingGraph::markParamLike() {
   }
 }
 
-Sharding ShardingGraph::home(Value value) const {
-  NamedTensorType type = tensorType(value);
+/// How `variable` splits a value of type `type`.
+static Sharding splitOf(const Variable &variable, NamedTensorType type) {
   Sharding sharding(type.getDims().size());
-  if (int index = variable(value); index >= 0)
-    for (auto [axes, dim] : llvm::zip(sharding.dims, type.getDims()))
-      if (const DimSplit *split = variables[index].find(dim.getName()))
-        axes = split->axes;
+  for (auto [axes, dim] : llvm::zip(sharding.dims, type.getDims()))
+    if (const DimSplit *split = variable.find(dim.getName()))
+      axes = split->axes;
   return sharding;
+}
+
+Sharding ShardingGraph::home(Value value) const {
+  int index = variable(value);
+  return index >= 0 ? splitOf(variables[index], tensorType(value)) : Sharding(tensorType(value).getDims().size());
+}
+
+std::optional<Sharding> ShardingGraph::storage(Value value) const {
+  if (stored.empty())
+    return std::nullopt;
+  BlockArgument argument = storedArgument(value);
+  auto it = argument ? stored.find(variable(argument)) : stored.end();
+  return it == stored.end() ? std::nullopt : std::optional(splitOf(it->second, tensorType(value)));
 }
 
 Sharding ShardingGraph::placed(const Node &node, unsigned index, ArrayRef<AxisList> axes) const {

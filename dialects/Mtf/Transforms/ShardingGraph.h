@@ -21,6 +21,8 @@
 #include "Sharding.h"
 #include "ShardingPadding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
+#include <optional>
 #include <string>
 
 namespace meshc::mtf {
@@ -43,6 +45,10 @@ struct Variable {
   Kind kind = Value;
   /// A value that has the dims of a parameter and is combined with it elementwise: its gradient, its update.
   bool paramLike = false;
+  /// Of these, what an update is made from and what it makes: not the parameter in another form.
+  bool gradientLike = false;
+  /// Axes over which loops neither carry nor stack it as a sum that waits: `state(gradients)`.
+  AxisSet complete = 0;
   /// On the way to an updated parameter or state, after all loops: placed as these are. Where a gradient comes out otherwise, it alone is
   /// moved, and not the parameter and every state there and back.
   bool update = false;
@@ -95,6 +101,9 @@ public:
     return it == variableOf.end() ? -1 : it->second;
   }
 
+  /// How the parameter that `value` is a form of (`storedArgument`) is stored between its uses, if not as it is computed with.
+  std::optional<Sharding> storage(mlir::Value value) const;
+
   /// The home of `value`; nothing is split or partial for a free one.
   Sharding home(mlir::Value value) const;
   /// What `node` needs of its value number `index`, or gives if it is a result, apart from partial operands.
@@ -105,6 +114,8 @@ public:
   mlir::func::FuncOp function;
   std::vector<Variable> variables;
   std::vector<Node> nodes;
+  /// The storage of parameters that `state(params)` splits further, by variable; what layers compute with are the variables themselves.
+  std::map<int, Variable> stored;
   /// Index of an op's node.
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   /// Names of dims that a loop of the module runs over; they are never split.

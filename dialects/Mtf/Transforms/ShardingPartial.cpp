@@ -42,9 +42,12 @@ private:
   using Passes = SmallVector<unsigned, 4>;
 
   bool makesPartial(const Node &node, unsigned result) const;
+  bool isComplete(Value value) const { return graph.variables[graph.variable(value)].complete & bit(axis); }
   bool splits(Value value) const { return graph.home(value).split() & bit(axis); }
   bool spread(Block &block);
   bool spread(RepeatOp op);
+  bool prune();
+  bool mayBePartial(Value value) const;
   bool add(Value value) { return values.insert(value); }
   Passes passingOperands(const Node &node) const;
   int64_t reductionCost(Value value) const;
@@ -59,6 +62,8 @@ private:
   ShardingGraph &graph;
   PartialPlacement &placement;
   Axis axis;
+  /// While candidates are collected: take it that what is split over the axis will be one.
+  bool optimistic = true;
   MaxFlow flow;
   int source = -1, sink = -1;
   /// Values that may be partial.
@@ -92,7 +97,7 @@ AxisCut::Passes AxisCut::passingOperands(const Node &node) const {
     else if (candidate && op.getLinearity(i) == Linearity::Separate && llvm::count(node.op->getOperands(), value) == 1)
       separate.push_back(i);
     // A complete operand that is split over the axis would have to be gathered.
-    if (!candidate && !graph.isFree(value) && splits(value))
+    if (!candidate && !optimistic && !graph.isFree(value) && splits(value))
       return {};
   }
   if (!joint.empty())
@@ -147,6 +152,35 @@ bool AxisCut::spread(Block &block) {
         changed |= add(result);
   }
   return changed;
+}
+
+/// Whether `value`, a candidate, still has where to come from.
+bool AxisCut::mayBePartial(Value value) const {
+  auto isCandidate = [&](Value other) { return values.contains(other); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<RepeatOp>(argument.getOwner()->getParentOp());
+    unsigned number = argument.getArgNumber();
+    if (!loop)
+      return false;
+    if (number > loop.numCarries())
+      return isCandidate(loop.getScanned()[number - 1 - loop.numCarries()]);
+    return isCandidate(loop.getInits()[number - 1]) || isCandidate(loop.next().getCarries()[number - 1]);
+  }
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (auto loop = value.getDefiningOp<RepeatOp>())
+    return number < loop.numCarries() ? isCandidate(loop.carryArg(number)) : isCandidate(loop.next()->getOperand(number));
+  const Node &node = graph.nodes[graph.nodeOf.find(value.getDefiningOp())->second];
+  return makesPartial(node, number) || !passingOperands(node).empty();
+}
+
+/// Drops candidates that are none after all; true if there were any. A sum over microbatches that is split at last, and the additions to it,
+/// justify each other: that is why candidates are dropped from too many, and not found from none.
+bool AxisCut::prune() {
+  SmallVector<Value> dropped;
+  llvm::copy_if(values, std::back_inserter(dropped), [&](Value value) { return !mayBePartial(value); });
+  for (Value value : dropped)
+    values.remove(value);
+  return !dropped.empty();
 }
 
 int64_t AxisCut::reductionCost(Value value) const {
@@ -207,6 +241,8 @@ void AxisCut::buildRepeat(RepeatOp op) {
     Value carry = op.carryArg(i), result = op.carryResults()[i];
     if (!values.contains(carry))
       continue;
+    if (isComplete(carry))
+      flow.addEdge(made[carry], sink, MaxFlow::kInfinite);
     flow.addEdge(made[carry], made[result], MaxFlow::kInfinite);
     flow.addEdge(made[result], made[carry], MaxFlow::kInfinite);
     OpOperand *ends[] = {&op->getOpOperand(i), &next->getOpOperand(i)};
@@ -227,6 +263,9 @@ void AxisCut::buildRepeat(RepeatOp op) {
   for (unsigned i = 0; i < op.numStacked(); ++i)
     if (values.contains(next.getStacked()[i]))
       tie(next->getOpOperand(op.numCarries() + i), op.stackedResults()[i]);
+  for (Value result : op.stackedResults())
+    if (values.contains(result) && isComplete(result))
+      flow.addEdge(made[result], sink, MaxFlow::kInfinite);
 }
 
 void AxisCut::apply(const std::vector<bool> &partial) {
@@ -248,6 +287,9 @@ void AxisCut::apply(const std::vector<bool> &partial) {
 void AxisCut::run() {
   Block &body = graph.function.getBody().front();
   while (spread(body)) {
+  }
+  optimistic = false;
+  while (prune()) {
   }
   if (values.empty())
     return;

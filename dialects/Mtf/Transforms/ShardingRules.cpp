@@ -24,11 +24,11 @@ static std::string describeRule(RuleAttr rule) {
   auto join = [](ArrayRef<StringAttr> names) {
     return llvm::join(llvm::map_range(names, [](StringAttr name) { return name.str(); }), ", ");
   };
-  std::string text;
+  std::string text, narrowed = rule.getDims().empty() ? "" : join(rule.getDims()) + " in ";
   switch (rule.getScope()) {
-  case RuleScope::StateOptimizer: text = "state(optimizer)"; break;
-  case RuleScope::StateGradients: text = "state(gradients)"; break;
-  case RuleScope::StateParams:    text = "state(params)"; break;
+  case RuleScope::StateOptimizer: text = narrowed + "state(optimizer)"; break;
+  case RuleScope::StateGradients: text = narrowed + "state(gradients)"; break;
+  case RuleScope::StateParams:    text = narrowed + "state(params)"; break;
   case RuleScope::Values:         text = join(rule.getDims()) + " in values"; break;
   case RuleScope::Params:         text = join(rule.getDims()) + " in params"; break;
   case RuleScope::All:
@@ -68,10 +68,6 @@ FailureOr<ShardingRules> ShardingRules::create(ModuleOp module, const Mesh &mesh
           sound = false;
         }
     }
-    if (rule.getScope() == RuleScope::StateGradients || rule.getScope() == RuleScope::StateParams) {
-      emitError(loc) << "rule '" << describeRule(rule) << "': only 'state(optimizer)' can be split so far";
-      sound = false;
-    }
     if (!rule.getPath().empty()) {
       llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(rule.getPath());
       if (!glob) {
@@ -87,17 +83,27 @@ FailureOr<ShardingRules> ShardingRules::create(ModuleOp module, const Mesh &mesh
   return result;
 }
 
+static bool isStateScope(RuleScope scope) {
+  return scope == RuleScope::StateOptimizer || scope == RuleScope::StateGradients || scope == RuleScope::StateParams;
+}
+
 bool ShardingRules::concerns(const RuleAttr &rule, const Variable &variable) const {
-  bool isParam = variable.kind == Variable::Param || variable.paramLike;
+  bool isState = variable.kind == Variable::State;
+  bool isParam = variable.kind == Variable::Param || variable.paramLike || isState;
   switch (rule.getScope()) {
-  case RuleScope::Values:         if (isParam || variable.kind == Variable::State) return false; break;
+  case RuleScope::Values:         if (isParam) return false; break;
   case RuleScope::Params:         if (!isParam) return false; break;
-  case RuleScope::StateOptimizer: if (variable.kind != Variable::State) return false; break;
+  // Each of these goes on with the one before it. Parameters are split in storage only.
+  case RuleScope::StateOptimizer: if (!isState) return false; break;
   case RuleScope::StateGradients:
-  case RuleScope::StateParams:    return false;
+  case RuleScope::StateParams:    if (!isState && !variable.gradientLike) return false; break;
   case RuleScope::Pin:
   case RuleScope::All:            break;
   }
+  return matchesPath(rule, variable);
+}
+
+bool ShardingRules::matchesPath(RuleAttr rule, const Variable &variable) {
   if (rule.getPath().empty())
     return true;
   llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(rule.getPath());
@@ -140,6 +146,9 @@ LogicalResult ShardingRules::applyPins(ShardingGraph &graph, Variable &variable)
 
 void ShardingRules::applyState(ShardingGraph &graph, Variable &variable, unsigned index) {
   RuleAttr rule = rules[index];
+  auto named = [&](const DimSplit &dim) { return rule.getDims().empty() || llvm::is_contained(rule.getDims(), dim.name); };
+  if (llvm::any_of(variable.dims, named))
+    matched.set(index);
   for (StringAttr axisName : rule.getAxes()) {
     std::optional<Axis> axis = graph.mesh.find(axisName);
     if (!axis || (variable.used() & bit(*axis)))
@@ -148,7 +157,7 @@ void ShardingRules::applyState(ShardingGraph &graph, Variable &variable, unsigne
     double bestPadding = 0;
     int64_t bestSize = 0;
     for (DimSplit &dim : variable.dims) {
-      if (graph.loopDims.contains(dim.name) || dim.closed || !canAppend(graph, variable, dim, *axis))
+      if (!named(dim) || graph.loopDims.contains(dim.name) || dim.closed || !canAppend(graph, variable, dim, *axis))
         continue;
       int64_t size = tensorType(variable.example).dimSize(dim.name), shards = graph.mesh.shards(dim.axes) * graph.mesh.size(*axis);
       double padding = static_cast<double>(llvm::alignTo(size, shards)) / size;
@@ -156,38 +165,52 @@ void ShardingRules::applyState(ShardingGraph &graph, Variable &variable, unsigne
       if (!best || padding < bestPadding || (padding == bestPadding && size > bestSize))
         best = &dim, bestPadding = padding, bestSize = size;
     }
-    if (best)
-      variable.append(*best, *axis, index, describeDecision(best->name, axisName, rule));
+    if (!best)
+      continue;
+    variable.append(*best, *axis, index, describeDecision(best->name, axisName, rule));
+    if (variable.gradientLike)
+      variable.complete |= bit(*axis);
+  }
+}
+
+void ShardingRules::applyRule(ShardingGraph &graph, Variable &variable, unsigned index) {
+  RuleAttr rule = rules[index];
+  if (isStateScope(rule.getScope()))
+    return applyState(graph, variable, index);
+  for (StringAttr name : rule.getDims()) {
+    DimSplit *dim = variable.find(name);
+    if (!dim)
+      continue;
+    matched.set(index);
+    if (dim->closed)
+      continue;
+    for (StringAttr axisName : rule.getAxes())
+      if (std::optional<Axis> axis = graph.mesh.find(axisName); axis && canAppend(graph, variable, *dim, *axis))
+        variable.append(*dim, *axis, index, describeDecision(name, axisName, rule));
   }
 }
 
 LogicalResult ShardingRules::apply(ShardingGraph &graph) {
-  for (Variable &variable : graph.variables)
+  for (auto [v, variable] : llvm::enumerate(graph.variables)) {
     if (failed(applyPins(graph, variable)))
       return failure();
+    if (variable.kind == Variable::Param &&
+        llvm::any_of(rules, [&](RuleAttr rule) { return rule.getScope() == RuleScope::StateParams && matchesPath(rule, variable); }))
+      graph.stored.emplace(v, variable);
+  }
   for (auto [i, rule] : llvm::enumerate(rules)) {
     if (rule.getScope() == RuleScope::Pin)
       continue;
-    for (Variable &variable : graph.variables) {
-      if (!concerns(rule, variable))
-        continue;
-      if (rule.getScope() == RuleScope::StateOptimizer) {
-        matched.set(i);
-        applyState(graph, variable, i);
-        continue;
-      }
-      for (StringAttr name : rule.getDims()) {
-        DimSplit *dim = variable.find(name);
-        if (!dim)
-          continue;
-        matched.set(i);
-        if (dim->closed)
-          continue;
-        for (StringAttr axisName : rule.getAxes())
-          if (std::optional<Axis> axis = graph.mesh.find(axisName); axis && canAppend(graph, variable, *dim, *axis))
-            variable.append(*dim, *axis, i, describeDecision(name, axisName, rule));
-      }
-    }
+    for (Variable &variable : graph.variables)
+      if (concerns(rule, variable))
+        applyRule(graph, variable, i);
+    for (auto &[index, storage] : graph.stored)
+      if (concerns(rule, storage) || (rule.getScope() == RuleScope::StateParams && matchesPath(rule, storage)))
+        applyRule(graph, storage, i);
+  }
+  for (auto it = graph.stored.begin(); it != graph.stored.end();) {
+    bool differs = it->second.used() != graph.variables[it->first].used();
+    it = differs ? std::next(it) : graph.stored.erase(it);
   }
   return success();
 }

@@ -38,6 +38,8 @@ public:
 
 private:
   bool concerns(const RuleAttr &rule, const Variable &variable) const;
+  static bool matchesPath(RuleAttr rule, const Variable &variable);
+  void applyRule(ShardingGraph &graph, Variable &variable, unsigned index);
   mlir::LogicalResult applyPins(ShardingGraph &graph, Variable &variable);
   void applyState(ShardingGraph &graph, Variable &variable, unsigned index);
 

@@ -48,13 +48,6 @@ func.func @loop_dim(%x: !c {mtf.data = "x"}, %w: !mtf.tensor<[a=4, layers=2], f3
 }
 }
 // -----
-// expected-error@unknown {{rule 'state(params) -> data': only 'state(optimizer)' can be split so far}}
-module attributes {
-  mtf.mesh = #mtf.mesh<"pod", ["data"=2]>,
-  mtf.layout = #mtf.layout<[#mtf.rule<[] -> ["data"] state_params "" loc(unknown)>]>
-} {
-}
-// -----
 module attributes {mtf.mesh = #mtf.mesh<"pod", ["data"=2]>} {
 func.func @sharded_already(%x: !mtf.tensor<[a=4 (data)], f32>) {
   // expected-error @+1 {{is sharded already}}

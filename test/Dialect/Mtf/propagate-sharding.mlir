@@ -147,6 +147,27 @@ func.func @zero1(%w: !w {mtf.param = @w}, %m: !w {mtf.state = [@w, "m"]}, %g: !w
 }
 
 // -----
+// ZeRO-3 on a dim that the rule names: storage and states are split there, what layers compute with is whole.
+!w = !mtf.tensor<[embed=31, ff=128, layers=2], f32>
+!f = !mtf.tensor<[ff=128], f32>
+module attributes {
+  mtf.mesh = #mtf.mesh<"pod", ["data"=4]>,
+  mtf.layout = #mtf.layout<[#mtf.rule<["embed"] -> ["data"] state_params "" loc(unknown)>]>
+} {
+// CHECK-LABEL: func.func @zero3
+// CHECK-SAME: mtf.param = @w, mtf.sharding = !mtf.tensor<[embed=31 pad 32 (data), ff=128, layers=2], f32>, mtf.stored
+// CHECK-SAME: mtf.param = @b, mtf.sharding = !mtf.tensor<[ff=128], f32>
+// CHECK-SAME: mtf.sharding = !mtf.tensor<[embed=31 pad 32 (data), ff=128, layers=2], f32>, mtf.state = [@w, "m"]
+func.func @zero3(%w: !w {mtf.param = @w}, %b: !f {mtf.param = @b}, %m: !w {mtf.state = [@w, "m"]}) -> (!w {mtf.param = @w}, !w {mtf.state = [@w, "m"]}) {
+  // CHECK: mtf.exp {{.*}} {mtf.sharding = [!mtf.tensor<[embed=31 pad 32, ff=128, layers=2], f32>
+  %0 = mtf.exp %w : (!w) -> !w
+  // CHECK: mtf.sub {{.*}} {mtf.sharding = [!mtf.tensor<[embed=31 pad 32 (data), ff=128, layers=2], f32>, !mtf.tensor<[embed=31 pad 32 (data), ff=128, layers=2], f32>
+  %1 = mtf.sub %w, %m : (!w, !w) -> !w
+  return %1, %m : !w, !w
+}
+}
+
+// -----
 // Sizes that do not divide are padded at the tail, the same wherever a name and size occur, split or not.
 !x = !mtf.tensor<[seq=5, heads=25, rank3=3], f32>
 !l = !mtf.tensor<[seq=5, vocab=50257], f32>
