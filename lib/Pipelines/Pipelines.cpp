@@ -56,21 +56,23 @@ void meshc::buildSpmdPipeline(mlir::OpPassManager &passes, const SpmdOptions &op
 }
 
 /// Buffers, kernels and library calls at fixed offsets.
-void meshc::buildRtPipeline(mlir::OpPassManager &passes) {
+void meshc::buildRtPipeline(mlir::OpPassManager &passes, const RtOptions &options) {
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createMtfToRt());
   passes.addNestedPass<rt::StepOp>(rt::createReuseBuffers());
   passes.addPass(mlir::createCSEPass());
+  if (options.gatherAhead)
+    passes.addNestedPass<rt::StepOp>(rt::createGatherAhead());
   passes.addPass(rt::createPlanMemory());
 }
 
 void meshc::registerPipelines() {
   mlir::PassPipelineRegistration<ShardedOptions>("meshc-sharded", "from the global program to shardings in every type", buildShardedPipeline);
   mlir::PassPipelineRegistration<SpmdOptions>("meshc-spmd", "from shardings to one rank's program with collectives", buildSpmdPipeline);
-  mlir::PassPipelineRegistration<>("meshc-rt", "from one rank's program to buffers, kernels and library calls", buildRtPipeline);
+  mlir::PassPipelineRegistration<RtOptions>("meshc-rt", "from one rank's program to buffers, kernels and library calls", buildRtPipeline);
 }
 
-void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to) {
+void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to, const RtOptions &options) {
   auto passesThrough = [&](Level level) { return from < level && level <= to; };
   if (passesThrough(Level::Grad))
     addGradPasses(passes);
@@ -79,5 +81,5 @@ void meshc::addPasses(mlir::OpPassManager &passes, Level from, Level to) {
   if (passesThrough(Level::Spmd))
     buildSpmdPipeline(passes);
   if (passesThrough(Level::Rt))
-    buildRtPipeline(passes);
+    buildRtPipeline(passes, options);
 }

@@ -29,15 +29,19 @@ static rt::GlobalOp findGlobal(ModuleOp module, StringRef step, DictionaryAttr a
   return {};
 }
 
-LogicalResult interp::compareWithRt(ModuleOp module, uint64_t seed, double tolerance) {
+static OwningOpRef<ModuleOp> lower(ModuleOp module, bool gatherAhead) {
   OwningOpRef<ModuleOp> lowered = module.clone();
   PassManager passes(module.getContext());
-  buildRtPipeline(passes);
-  if (failed(passes.run(*lowered)))
-    return failure();
+  RtOptions options;
+  options.gatherAhead = gatherAhead;
+  buildRtPipeline(passes, options);
+  return succeeded(passes.run(*lowered)) ? std::move(lowered) : OwningOpRef<ModuleOp>();
+}
+
+static LogicalResult compare(ModuleOp module, ModuleOp lowered, uint64_t seed, double tolerance) {
   for (auto function : module.getOps<func::FuncOp>()) {
     // Functions of the trainer (metrics) are not steps.
-    auto step = lowered->lookupSymbol<rt::StepOp>(function.getSymName());
+    auto step = lowered.lookupSymbol<rt::StepOp>(function.getSymName());
     if (!step)
       continue;
     std::vector<Tensor> arguments = randomArguments(function, seed);
@@ -45,9 +49,9 @@ LogicalResult interp::compareWithRt(ModuleOp module, uint64_t seed, double toler
     FailureOr<std::vector<Tensor>> expected = reference.call(function, arguments);
     if (failed(expected))
       return failure();
-    RtInterpreter program(*lowered);
+    RtInterpreter program(lowered);
     for (auto [i, argument] : llvm::enumerate(arguments)) {
-      rt::GlobalOp global = findGlobal(*lowered, function.getSymName(), function.getArgAttrDict(i), false, "arg" + std::to_string(i));
+      rt::GlobalOp global = findGlobal(lowered, function.getSymName(), function.getArgAttrDict(i), false, "arg" + std::to_string(i));
       if (!global)
         return function.emitError() << "no global for argument " << i;
       program.set(global, argument);
@@ -55,7 +59,7 @@ LogicalResult interp::compareWithRt(ModuleOp module, uint64_t seed, double toler
     if (failed(program.run(step)))
       return failure();
     for (auto [i, value] : llvm::enumerate(*expected)) {
-      rt::GlobalOp global = findGlobal(*lowered, function.getSymName(), function.getResultAttrDict(i), true, "result" + std::to_string(i));
+      rt::GlobalOp global = findGlobal(lowered, function.getSymName(), function.getResultAttrDict(i), true, "result" + std::to_string(i));
       if (!global)
         return function.emitError() << "no global for result " << i;
       FailureOr<Tensor> actual = program.get(global);
@@ -67,4 +71,12 @@ LogicalResult interp::compareWithRt(ModuleOp module, uint64_t seed, double toler
     }
   }
   return success();
+}
+
+LogicalResult interp::compareWithRt(ModuleOp module, uint64_t seed, double tolerance) {
+  OwningOpRef<ModuleOp> plain = lower(module, false), ahead = lower(module, true);
+  if (!plain || !ahead || failed(compare(module, *plain, seed, tolerance)))
+    return failure();
+  bool differs = ahead->walk([](rt::LoopOp loop) { return loop.runsAhead() ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+  return success(!differs || succeeded(compare(module, *ahead, seed, tolerance)));
 }

@@ -102,13 +102,8 @@ LogicalResult RtInterpreter::run(StepOp step) {
 LogicalResult RtInterpreter::runBlock(Block &block) {
   for (Operation &op : block) {
     if (auto loop = dyn_cast<LoopOp>(op)) {
-      int64_t count = loop.getCount();
-      for (int64_t i = 0; i < count; ++i) {
-        for (Rank &rank : ranks)
-          rank.values[loop.index()] = loop.getReverse() ? count - 1 - i : i;
-        if (failed(runBlock(loop.getBody().front())))
-          return failure();
-      }
+      if (failed(runLoop(loop)))
+        return failure();
       continue;
     }
     if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, ExchangeOp>(op)) {
@@ -119,6 +114,27 @@ LogicalResult RtInterpreter::runBlock(Block &block) {
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       if (failed(runOp(op, rank)))
         return failure();
+  }
+  return success();
+}
+
+LogicalResult RtInterpreter::runLoop(LoopOp loop) {
+  int64_t count = loop.getCount();
+  auto runAt = [&](BlockArgument index, int64_t i) {
+    for (Rank &rank : ranks)
+      rank.values[index] = loop.getReverse() ? count - 1 - i : i;
+    return runBlock(*index.getOwner());
+  };
+  if (loop.runsAhead() && failed(runAt(loop.aheadIndex(), 0)))
+    return failure();
+  for (int64_t i = 0; i < count; ++i) {
+    bool prepares = loop.runsAhead() && i + 1 < count, early = i % 2 == 0;
+    if (prepares && early && failed(runAt(loop.aheadIndex(), i + 1)))
+      return failure();
+    if (failed(runAt(loop.index(), i)))
+      return failure();
+    if (prepares && !early && failed(runAt(loop.aheadIndex(), i + 1)))
+      return failure();
   }
   return success();
 }
@@ -145,7 +161,10 @@ LogicalResult RtInterpreter::runOp(Operation &op, int64_t r) {
   } else if (auto shard = dyn_cast<ShardIndexOp>(op)) {
     rank.values[shard] = shardIndex(r, shard.getAxes());
   } else if (auto slice = dyn_cast<SliceOp>(op)) {
-    rank.values[slice] = buffer(slice.getSource()).base + rank.values.lookup(slice.getIndex()) * slice.blockStride() * slice.getType().elementBytes();
+    int64_t index = rank.values.lookup(slice.getIndex());
+    if (slice.getCyclic())
+      index %= slice.numBlocks();
+    rank.values[slice] = buffer(slice.getSource()).base + index * slice.blockStride() * slice.getType().elementBytes();
   } else if (auto view = dyn_cast<ViewOp>(op)) {
     rank.values[view] = buffer(view.getSource()).base + static_cast<int64_t>(view.getStart()) * view.getType().elementBytes();
   } else if (auto copyOp = dyn_cast<CopyOp>(op)) {

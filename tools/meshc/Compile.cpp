@@ -64,7 +64,10 @@ ExitCode meshc::compile(Session &session) {
     return session.userError("'" + options.input + "' is already past the level that --emit asks for");
 
   mlir::PassManager passes(&session.context);
-  addPasses(passes, have, need);
+  RtOptions rtOptions;
+  // Ranks on CPUs compute and communicate by turns.
+  rtOptions.gatherAhead = options.target == Target::Cuda;
+  addPasses(passes, have, need, rtOptions);
   if (ExitCode code = session.run(passes, *module))
     return code;
   if (options.emit < Emit::Source)

@@ -65,6 +65,12 @@ int64_t SliceOp::blockStride() {
   return block * getSource().getType().stride(getDimAttr());
 }
 
+int64_t SliceOp::numBlocks() {
+  BufferType result = getType();
+  int64_t block = result.hasDim(getDimAttr()) ? result.size(getDimAttr()) : 1;
+  return getSource().getType().size(getDimAttr()) / block;
+}
+
 LogicalResult SliceOp::verify() {
   BufferType source = getSource().getType(), result = getType();
   if (!source.hasDim(getDimAttr()))
@@ -127,6 +133,7 @@ void LoopOp::build(OpBuilder &builder, OperationState &state, StringAttr dim, in
   if (reverse)
     properties.reverse = builder.getUnitAttr();
   state.addRegion()->emplaceBlock().addArgument(builder.getI32Type(), state.location);
+  state.addRegion();
 }
 
 LogicalResult LoopOp::verify() {
@@ -134,10 +141,17 @@ LogicalResult LoopOp::verify() {
     return emitOpError() << "count must be at least 1, got: " << static_cast<int64_t>(getCount());
   if (getBody().front().getNumArguments() != 1 || !index().getType().isInteger(32))
     return emitOpError() << "body must take one i32 index";
+  if (!runsAhead())
+    return success();
+  if (getAhead().front().getNumArguments() != 1 || !aheadIndex().getType().isInteger(32))
+    return emitOpError() << "'ahead' must take one i32 index";
+  for (Operation &op : getAhead().front())
+    if (!isa<SliceOp, ViewOp, ShardIndexOp, KernelOp, CopyOp, AllGatherOp>(op))
+      return (emitOpError() << "cannot run '" << op.getName() << "' ahead").attachNote(op.getLoc()) << "it is here";
   return success();
 }
 
-// rt.loop "layers" %i : 12 reverse { ... }
+// rt.loop "layers" %i : 12 reverse { ... } ahead %j { ... }
 ParseResult LoopOp::parse(OpAsmParser &parser, OperationState &state) {
   Properties &properties = state.getOrAddProperties<Properties>();
   OpAsmParser::Argument index;
@@ -148,7 +162,16 @@ ParseResult LoopOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(parser.parseOptionalKeyword("reverse")))
     properties.reverse = parser.getBuilder().getUnitAttr();
   index.type = parser.getBuilder().getI32Type();
-  return failure(parser.parseOptionalAttrDictWithKeyword(state.attributes) || parser.parseRegion(*state.addRegion(), index));
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) || parser.parseRegion(*state.addRegion(), index))
+    return failure();
+  Region *ahead = state.addRegion();
+  if (failed(parser.parseOptionalKeyword("ahead")))
+    return success();
+  OpAsmParser::Argument aheadIndex;
+  if (parser.parseArgument(aheadIndex))
+    return failure();
+  aheadIndex.type = index.type;
+  return parser.parseRegion(*ahead, aheadIndex);
 }
 
 void LoopOp::print(OpAsmPrinter &printer) {
@@ -158,6 +181,10 @@ void LoopOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"dim", "count", "reverse"});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
+  if (!runsAhead())
+    return;
+  printer << " ahead " << aheadIndex() << ' ';
+  printer.printRegion(getAhead(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
 }
 
 //===----------------------------------------------------------------------===//

@@ -69,15 +69,16 @@ def Rt_SliceOp : Rt_Op<"slice", [Pure]> {
     %v = rt.slice %x "vocab" [%r] : !rt.buffer<[vocab=8, embed=4], f32> to !rt.buffer<[vocab=2, embed=4], f32>
     ```
     Without the dim in the result a block is one index; with it, a block is as long as the result's size. The base moves by
-    index * block * stride(dim); the other dims keep order, size and stride.
+    index * block * stride(dim); the other dims keep order, size and stride. `cyclic`: the index counts modulo the number of blocks.
   }];
-  let arguments = (ins Rt_Buffer:$source, StrAttr:$dim, I32:$index);
+  let arguments = (ins Rt_Buffer:$source, StrAttr:$dim, I32:$index, UnitAttr:$cyclic);
   let results = (outs Rt_Buffer:$result);
-  let assemblyFormat = "$source $dim `[` $index `]` attr-dict `:` type($source) `to` type($result)";
+  let assemblyFormat = "$source $dim `[` $index `]` (`cyclic` $cyclic^)? attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Elements between block 0 and block 1.
     int64_t blockStride();
+    int64_t numBlocks();
   }];
 }
 
@@ -105,14 +106,32 @@ def Rt_FillOp : Rt_Op<"fill"> {
 
 def Rt_LoopOp : Rt_Op<"loop", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "its body `count` times, with the index from 0 up, or from count - 1 down (`reverse`)";
-  let description = "The one argument of the body is the index, i32. `dim` is the user's name of the loop.";
+  let description = [{
+    ```
+    rt.loop "layers" %i : 12 {
+      ... uses rt.slice %w "turn" [%i] cyclic
+    } ahead %j {
+      rt.all_gather ... into (rt.slice %w "turn" [%j] cyclic)
+    }
+    ```
+    The one argument of the body is the index, i32. `dim` is the user's name of the loop.
+
+    `ahead` prepares an iteration: it runs for the first index before the loop, and for each other one at any time during the body of the iteration
+    before. The body sees what was prepared for its own index. Neither may touch what the other writes meanwhile: what is prepared lies in two places
+    by turns. Only kernels, copies and collectives run ahead; their buffers are allocated around the loop.
+  }];
   let arguments = (ins StrAttr:$dim, I64Attr:$count, UnitAttr:$reverse);
-  let regions = (region SizedRegion<1>:$body);
+  let regions = (region SizedRegion<1>:$body, AnyRegion:$ahead);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::StringAttr":$dim, "int64_t":$count, "bool":$reverse)>];
-  let extraClassDeclaration = [{ ::mlir::BlockArgument index() { return getBody().front().getArgument(0); } }];
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument index() { return getBody().front().getArgument(0); }
+    bool runsAhead() { return !getAhead().empty(); }
+    ::mlir::BlockArgument aheadIndex() { return getAhead().front().getArgument(0); }
+    int64_t first() { return getReverse() ? static_cast<int64_t>(getCount()) - 1 : 0; }
+  }];
 }
 
 def Rt_ShardIndexOp : Rt_Op<"shard_index", [Pure]> {

@@ -17,6 +17,15 @@ def ReuseBuffers : Pass<"rt-reuse-buffers", "::meshc::rt::StepOp"> {
   }];
 }
 
+def GatherAhead : Pass<"rt-gather-ahead", "::meshc::rt::StepOp"> {
+  let summary = "gather what a loop needs one iteration ahead";
+  let description = [{
+    An all-gather of a loop's body whose operand follows from the loop's index and from memory that the loop leaves alone (ZeRO-3's parameters; what forward
+    kept for backward) moves to the loop's `ahead`: it runs while the iteration before computes. Its result lies in two places by turns. Number
+    and bytes of the gathers stay; bits of the results, too.
+  }];
+}
+
 def PlanMemory : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
   let summary = "give every global and alloc a fixed byte offset in one arena per rank";
   let description = [{

@@ -3,7 +3,8 @@
 // The meaning of level 4, from the op descriptions: all ranks of the mesh in step, each with an arena of `rt.arena_bytes` at whose
 // planned offsets the buffers lie. The arena is filled with NaN before a step, and writing an element spoils the bytes it covers, so reading
 // what was never written, or what another buffer has overwritten since, shows in the results. Kernels run their outer indices and rows
-// from the last to the first: an order as legal as any other that no backend uses.
+// from the last to the first: an order as legal as any other that no backend uses. What loops prepare ahead happens before the body in every
+// other iteration, after it in the others.
 //
 //   RtInterpreter interpreter(module);
 //   interpreter.set(global, tensor);            // a global value, scattered over the ranks
@@ -50,6 +51,7 @@ private:
   Buffer bufferOf(Rank &rank, mlir::Value value) const { return {&rank, rt::bufferType(value), rank.values.lookup(value)}; }
   int64_t shardIndex(int64_t rank, mlir::ArrayAttr axes) const;
   mlir::LogicalResult runBlock(mlir::Block &block);
+  mlir::LogicalResult runLoop(rt::LoopOp loop);
   mlir::LogicalResult runOp(mlir::Operation &op, int64_t rank);
   mlir::LogicalResult runCollective(mlir::Operation &op);
   void runGemm(rt::GemmOp op, Rank &rank);

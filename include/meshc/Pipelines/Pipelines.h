@@ -32,14 +32,17 @@ struct SpmdOptions : mlir::PassPipelineOptions<SpmdOptions> {
 };
 void buildSpmdPipeline(mlir::OpPassManager &passes, const SpmdOptions &options = {});
 
+struct RtOptions : mlir::PassPipelineOptions<RtOptions> {
+  Option<bool> gatherAhead{*this, "gather-ahead", llvm::cl::desc("gather parameters one iteration of a loop ahead"), llvm::cl::init(false)};
+};
 /// From one rank's program to buffers at planned offsets, kernels and library calls.
-void buildRtPipeline(mlir::OpPassManager &passes);
+void buildRtPipeline(mlir::OpPassManager &passes, const RtOptions &options = {});
 
 /// Makes the pipelines `meshc-sharded`, `meshc-spmd` and `meshc-rt` known to meshc-opt.
 void registerPipelines();
 
 /// Adds the passes that take a module of level `from` to level `to`, in order. None if it is there already.
-void addPasses(mlir::OpPassManager &passes, Level from, Level to);
+void addPasses(mlir::OpPassManager &passes, Level from, Level to, const RtOptions &options = {});
 
 } // namespace meshc
 

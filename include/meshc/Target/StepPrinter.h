@@ -27,6 +27,8 @@ protected:
   virtual void kernel(rt::KernelOp op) = 0;
   /// `[=](int64_t query, int64_t key, int64_t, int64_t)`: the start of a mask.
   virtual std::string maskHead(llvm::StringRef parameters) = 0;
+  /// Whether collectives have a form that starts them, to be waited for: `Pending p = allGatherStart(...); wait(rank, p);`
+  virtual bool startsCollectives() const = 0;
 
   /// A call with a comment that says where it comes from, and what it computes if `what` says so.
   void call(mlir::Operation *op, llvm::StringRef function, llvm::SmallVector<std::string> arguments, llvm::StringRef what = "");
@@ -48,7 +50,8 @@ private:
   void declare(mlir::Value value, const Expr &address, bool described = true);
   void slice(rt::SliceOp op);
   void view(rt::ViewOp op);
-  void loop(rt::LoopOp op);
+  mlir::LogicalResult loop(rt::LoopOp op);
+  mlir::LogicalResult ahead(rt::LoopOp op, llvm::StringRef function);
 
   //===--- calls ---===//
   void gemm(rt::GemmOp op);
@@ -76,6 +79,7 @@ private:
   Names names;
   llvm::DenseMap<mlir::Value, Expr> values;
   llvm::DenseMap<mlir::Value, Expr> addresses; ///< Of globals, without their variable.
+  std::string pending;  ///< What the collectives being printed are started for; empty: they are waited for at once.
   std::string lastLine; ///< The source line that the last comment named.
 };
 

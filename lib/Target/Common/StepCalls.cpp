@@ -228,7 +228,7 @@ mlir::LogicalResult StepPrinter::allReduce(rt::AllReduceOp op) {
 
 void StepPrinter::allGather(rt::AllGatherOp op) {
   rt::Cut cut = rt::cutAt(rt::bufferType(op.getPart()), op.getDimAttr());
-  call(op, "allGather", {"rank", vocabulary.axes(op.getAxes()).str(), text(op.getResult()).str(), text(op.getPart()).str(),
+  call(op, pending.empty() ? "allGather" : pending + " = allGatherStart", {"rank", vocabulary.axes(op.getAxes()).str(), text(op.getResult()).str(), text(op.getPart()).str(),
                          std::to_string(cut.outer), std::to_string(cut.chunk), site(op, op.getWhat())});
 }
 

@@ -39,24 +39,7 @@ mlir::LogicalResult StepPrinter::print(mlir::Operation *op) {
       })
       .Case([&](rt::SliceOp slice) { return this->slice(slice), mlir::success(); })
       .Case([&](rt::ViewOp view) { return this->view(view), mlir::success(); })
-      .Case([&](rt::LoopOp loop) {
-        this->loop(loop);
-        Names inner(scope), *outer = scope;
-        scope = &inner;
-        Expr index = Expr::name(scope->add(singular(loop.getDim())));
-        auto dim = rt::DimAttr::get(loop.getDimAttr(), loop.getCount());
-        if (loop.getReverse())
-          p.open("for (int64_t " + index.str() + " = " + (vocabulary.size(dim) - 1).str() + "; " + index.str() + " >= 0; --" + index.str() + ")");
-        else
-          p.open("for (int64_t " + index.str() + " = 0; " + index.str() + " < " + vocabulary.size(dim).str() + "; ++" + index.str() + ")");
-        values[loop.index()] = index;
-        lastLine.clear();
-        Result result = block(loop.getBody().front());
-        p.close();
-        lastLine.clear();
-        scope = outer;
-        return result;
-      })
+      .Case([&](rt::LoopOp loop) { return this->loop(loop); })
       .Case([&](rt::ShardIndexOp shard) {
         values[shard] = Expr::call("rank.shard", {vocabulary.axes(shard.getAxes())});
         return mlir::success();
@@ -194,6 +177,8 @@ void StepPrinter::slice(rt::SliceOp op) {
   if (result.hasDim(op.getDimAttr()))
     step = vocabulary.size(result.getDims()[result.position(op.getDimAttr())]) * step;
   Expr index = text(op.getIndex());
+  if (op.getCyclic())
+    index = index % op.numBlocks();
   Expr base = addresses.contains(op.getSource()) ? addresses.lookup(op.getSource()) : text(op.getSource());
   declare(op, base + index * step);
 }
@@ -206,10 +191,58 @@ void StepPrinter::view(rt::ViewOp op) {
     declare(op, source + Expr(static_cast<int64_t>(op.getStart())));
 }
 
-void StepPrinter::loop(rt::LoopOp op) {
+mlir::LogicalResult StepPrinter::loop(rt::LoopOp op) {
   p.gap();
   if (std::string line = sourceLine(op.getLoc()); !line.empty())
     p.comment(line);
+  auto dim = rt::DimAttr::get(op.getDimAttr(), op.getCount());
+  std::string function, waited;
+  if (op.runsAhead()) {
+    function = scope->add("gatherAhead");
+    if (startsCollectives())
+      waited = pending = scope->add("gathered");
+    mlir::LogicalResult result = ahead(op, function);
+    pending.clear();
+    if (mlir::failed(result))
+      return result;
+    p.line(function + "(" + (op.getReverse() ? vocabulary.size(dim) - 1 : Expr(0)).str() + ");");
+  }
+  Names inner(scope), *outer = scope;
+  scope = &inner;
+  Expr index = Expr::name(scope->add(singular(op.getDim())));
+  values[op.index()] = index;
+  if (op.getReverse())
+    p.open("for (int64_t " + index.str() + " = " + (vocabulary.size(dim) - 1).str() + "; " + index.str() + " >= 0; --" + index.str() + ")");
+  else
+    p.open("for (int64_t " + index.str() + " = 0; " + index.str() + " < " + vocabulary.size(dim).str() + "; ++" + index.str() + ")");
+  if (!waited.empty())
+    p.line("wait(rank, " + waited + ");");
+  if (op.runsAhead() && op.getReverse())
+    p.line("if (" + index.str() + " > 0) " + function + "(" + index.str() + " - 1);");
+  else if (op.runsAhead())
+    p.line("if (" + index.str() + " + 1 < " + vocabulary.size(dim).str() + ") " + function + "(" + index.str() + " + 1);");
+  lastLine.clear();
+  mlir::LogicalResult result = block(op.getBody().front());
+  p.close();
+  lastLine.clear();
+  scope = outer;
+  return result;
+}
+
+/// A function object that prepares one iteration. Collectives are done in order, so waiting for the last is waiting for all.
+mlir::LogicalResult StepPrinter::ahead(rt::LoopOp op, StringRef function) {
+  if (!pending.empty())
+    p.line("Pending " + pending + ";");
+  Names inner(scope), *outer = scope;
+  scope = &inner;
+  Expr index = Expr::name(scope->add(singular(op.getDim())));
+  values[op.aheadIndex()] = index;
+  p.open("const auto " + function.str() + " = [&](int64_t " + index.str() + ")");
+  lastLine.clear();
+  mlir::LogicalResult result = block(op.getAhead().front());
+  p.close(";");
+  scope = outer;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,6 +28,7 @@ private:
   }
 
   std::string maskHead(StringRef parameters) override { return ("[=](" + parameters + ")").str(); }
+  bool startsCollectives() const override { return false; }
 };
 } // namespace
 

@@ -31,6 +31,7 @@ private:
   }
 
   std::string maskHead(StringRef parameters) override { return ("[=] __device__(" + parameters + ")").str(); }
+  bool startsCollectives() const override { return true; }
 };
 } // namespace
 
