@@ -306,6 +306,13 @@ static bool fitsCarry(Type value, Type carry) {
   return from == to || from.withPadding(Padding::Undefined) == to;
 }
 
+/// One iteration's part of a value with the loop's dim. Without padding there is nothing to claim.
+static NamedTensorType sliceType(NamedTensorType type, StringAttr dim) {
+  NamedTensorType slice = type.without({dim});
+  bool isPadded = llvm::any_of(slice.getDims(), [](DimAttr dim) { return dim.isPadded(); });
+  return isPadded ? slice : slice.withPadding(Padding::Undefined);
+}
+
 /// - sliced inputs have the loop's dim with the loop's size, not split
 /// - the body takes an i32 scalar, the carries and the slices
 LogicalResult RepeatOp::verify() {
@@ -329,7 +336,7 @@ LogicalResult RepeatOp::verify() {
   for (Value result : carryResults())
     expected.push_back(result.getType());
   for (Value input : getScanned())
-    expected.push_back(tensorType(input).without({getDimAttr()}));
+    expected.push_back(sliceType(tensorType(input), getDimAttr()));
   if (bodyBlock()->getNumArguments() != expected.size())
     return emitOpError() << "body should have " << expected.size() << " arguments, got: " << bodyBlock()->getNumArguments();
   for (auto [i, argument] : llvm::enumerate(bodyBlock()->getArguments()))
@@ -349,9 +356,14 @@ LogicalResult RepeatOp::verifyRegions() {
   for (auto [carry, result] : llvm::zip(next.getCarries(), carryResults()))
     if (!fitsCarry(carry.getType(), result.getType()))
       return next.emitOpError() << "carry should be " << result.getType() << ", got: " << carry.getType();
-  for (auto [value, result] : llvm::zip(next.getStacked(), stackedResults()))
-    if (value.getType() != tensorType(result).without({getDimAttr()}))
-      return next.emitOpError() << "stacked value " << value.getType() << " does not fit the result " << result.getType();
+  for (auto [value, result] : llvm::zip(next.getStacked(), stackedResults())) {
+    NamedTensorType type = tensorType(result);
+    if (!fitsCarry(value.getType(), sliceType(type, getDimAttr())))
+      return next.emitOpError() << "stacked value " << value.getType() << " does not fit the result " << type;
+    // No iteration writes what lies past the loop's size.
+    if (type.findDim(getDimAttr()).isPadded() && type.getPadding() != Padding::Undefined)
+      return next.emitOpError() << "cannot fill the padding of the loop's dimension '" << getDim() << "': " << type;
+  }
   return success();
 }
 

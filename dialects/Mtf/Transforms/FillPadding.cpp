@@ -64,8 +64,9 @@ void Filler::infer(RepeatOp op) {
   }
   for (unsigned i = 0; i < op.numCarries(); ++i)
     states.set(op.carryResults()[i], states.of(op.carryArg(i)));
+  // No iteration writes what lies past the loop's size.
   for (auto [value, result] : llvm::zip(next.getStacked(), op.stackedResults()))
-    states.set(result, states.of(value));
+    states.set(result, tensorType(result).findDim(op.getDimAttr()).isPadded() ? Padding::Undefined : states.of(value));
 }
 
 void Filler::infer(Block &block) {

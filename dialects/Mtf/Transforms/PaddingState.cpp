@@ -225,12 +225,12 @@ std::optional<Padding> PaddingStates::requirement(OpOperand &use) const {
       // An index past the size finds zero, also where there is padding.
       .Case<GatherOp>([&](GatherOp gather) { return when(index == 0 && padded(gather.getOverAttr()), Padding::Zero); })
       .Case<ScatterAddOp>([&](ScatterAddOp scatter) {
-        // Updates in the padding of a summed dimension must be zero; where they go does not matter then, but must be somewhere.
+        // Updates in the padding of a summed dimension must be zero; where they go does not matter then, but must be somewhere. Of the
+        // same name as `into`, a dimension is summed and made anew.
         NamedTensorType result = scatter.getResult().getType();
-        for (DimAttr dim : scatter.getUpdates().getType().getDims())
-          if (dim.isPadded() && !result.hasDim(dim.getName()))
-            return std::optional(Padding::Zero);
-        return std::optional<Padding>();
+        return when(llvm::any_of(scatter.getUpdates().getType().getDims(), [&](DimAttr dim) {
+          return dim.isPadded() && (!result.hasDim(dim.getName()) || dim.getName() == scatter.getIntoAttr());
+        }), Padding::Zero);
       })
       .Case<AttendOp>([&](AttendOp attend) {
         if (attend.getMask() == use.get() && attend.getMask())

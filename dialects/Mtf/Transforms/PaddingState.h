@@ -21,6 +21,7 @@ public:
 
   /// States of the results of `op` from those of its operands. Not for loops.
   void transfer(mlir::Operation *op);
+  Padding transferResult(mlir::Operation *op, mlir::Value result) const;
 
   /// What the padding of an operand must hold for the op to be right; none if anything will do.
   std::optional<Padding> requirement(mlir::OpOperand &use) const;
@@ -32,7 +33,6 @@ private:
   /// The number that `operand` has wherever a result of type `result` has padding, if one is known.
   std::optional<double> valueInPadding(mlir::Value operand, NamedTensorType result) const;
   Padding elementwise(mlir::Operation *op) const;
-  Padding transferResult(mlir::Operation *op, mlir::Value result) const;
 
   llvm::DenseMap<mlir::Value, Padding> states;
 };
