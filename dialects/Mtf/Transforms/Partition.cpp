@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Mtf/Transforms/Passes.h"
 #include "ReshardPlan.h"
+#include "Spmd/IR/Meaning.h"
 #include "Spmd/IR/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -99,6 +100,7 @@ struct PartitionPass : meshc::mtf::impl::PartitionBase<PartitionPass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      spmd::recordMeaning(function);
       function.walk([&](Block *block) {
         for (BlockArgument argument : block->getArguments())
           if (auto type = dyn_cast<NamedTensorType>(argument.getType()))

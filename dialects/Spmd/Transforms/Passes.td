@@ -15,7 +15,11 @@ def VerifySpmd : Pass<"spmd-verify", "::mlir::ModuleOp"> {
     - a result is partial over exactly the axes of its partial operands and of the split dimensions that it reduces
     - constants are partial only if they are zero; indices and random numbers never are
     - a function gives back parameters and states as it takes them, and no partial value: what is summed over ranks is summed once
-    - loops are `mtf.repeat` only, so that every rank issues the same collectives in the same order
+    - padding holds what types claim of it, and never enters a sum
+    - loops are `mtf.repeat` only, so that every rank issues the same collectives in the same order; functions that only some ranks run
+      (`spmd.program`, `spmd.ranks`) issue the same ones as the other ranks' versions
+    - each result is the expression of arguments and ops that it was before partitioning (`spmd.meaning`, written by `mtf-partition`): so
+      the loss is divided by the denominator once, and no gradient scaled by a number of ranks
   }];
   let dependentDialects = ["::meshc::spmd::SpmdDialect"];
 }

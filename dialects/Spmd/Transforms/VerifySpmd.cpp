@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Spmd/Transforms/Passes.h"
+#include "Checks.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace meshc::spmd {
@@ -183,7 +184,10 @@ struct VerifySpmdPass : spmd::impl::VerifySpmdBase<VerifySpmdPass> {
     // All violations are reported, not the first only.
     getOperation().walk([&](func::FuncOp function) {
       function.walk([&](Operation *op) { sound &= succeeded(verifyOp(op, mesh)); });
+      if (!function.isExternal() && sound)
+        sound = succeeded(spmd::verifyPadding(function)) && succeeded(spmd::verifyMeaning(function));
     });
+    sound = sound && succeeded(spmd::verifyVersions(getOperation()));
     if (!sound)
       signalPassFailure();
     markAllAnalysesPreserved();

@@ -92,9 +92,9 @@ func.func @size_one(%x: !mtf.tensor<[a=8 (one)], f32>) -> !mtf.tensor<[a=8], f32
 
 // Five rows over two ranks are padded to six; a rank's part has three.
 // CHECK-LABEL: func.func @uneven
-// CHECK-NEXT: spmd.all_to_all %{{.*}} from "a" to "b" over ["data"] {{.*}}!mtf.tensor<[a=5 pad 6 (data), b=3 pad 4], f32> -> !mtf.tensor<[a=5 pad 6, b=3 pad 4 (data)], f32>
-func.func @uneven(%x: !mtf.tensor<[a=5 pad 6 (data), b=3 pad 4], f32>) -> !mtf.tensor<[a=5 pad 6, b=3 pad 4 (data)], f32> {
-  %0 = mtf.reshard %x : !mtf.tensor<[a=5 pad 6 (data), b=3 pad 4], f32> -> !mtf.tensor<[a=5 pad 6, b=3 pad 4 (data)], f32>
-  return %0 : !mtf.tensor<[a=5 pad 6, b=3 pad 4 (data)], f32>
+// CHECK-NEXT: spmd.all_to_all %{{.*}} from "a" to "b" over ["data"] {{.*}}!mtf.tensor<[a=5 pad 6 (data), b=3 pad 4], f32, padding(zero)> -> !mtf.tensor<[a=5 pad 6, b=3 pad 4 (data)], f32, padding(zero)>
+func.func @uneven(%x: !mtf.tensor<[a=5 pad 6 (data), b=3 pad 4], f32, padding(zero)>) -> !mtf.tensor<[a=5 pad 6, b=3 pad 4 (data)], f32, padding(zero)> {
+  %0 = mtf.reshard %x : !mtf.tensor<[a=5 pad 6 (data), b=3 pad 4], f32, padding(zero)> -> !mtf.tensor<[a=5 pad 6, b=3 pad 4 (data)], f32, padding(zero)>
+  return %0 : !mtf.tensor<[a=5 pad 6, b=3 pad 4 (data)], f32, padding(zero)>
 }
 }
