@@ -3,6 +3,7 @@
 //   meshc-fuzz --first=1 --count=100      the programs of seeds 1 to 100
 //   meshc-fuzz --fresh --count=300        of seeds that nobody has tried, which are printed
 //   meshc-fuzz program.mlir               one program from a file
+//   meshc-fuzz --tamper [program.mlir]    wrong edits of partitioned programs, which spmd-verify must refuse (Tamper.h)
 //
 // For each: a random program (Generator.h), the same canonicalized, and its verification (Verify.h): gradients against finite differences,
 // the sharded and the partitioned program against the global one, and the training step in buffers against the partitioned one. The first
@@ -13,6 +14,7 @@
 #include "RandomProgram.h"
 #include "Shrink.h"
 #include "Spmd/IR/Spmd.h"
+#include "Tamper.h"
 #include "meshc/Interpreter/Arguments.h"
 #include "meshc/Interpreter/Compare.h"
 #include "meshc/Interpreter/RtInterpreter.h"
@@ -27,6 +29,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include <chrono>
 #include <cmath>
@@ -44,6 +47,9 @@ static llvm::cl::opt<bool> fresh("fresh", llvm::cl::desc("start at a random seed
 static llvm::cl::opt<std::string> logFile("log", llvm::cl::desc("file for a table of what was covered"), llvm::cl::value_desc("file"));
 static llvm::cl::opt<bool> keepGoing("keep-going", llvm::cl::desc("report every program that fails, not the first only"));
 static llvm::cl::opt<bool> print("print", llvm::cl::desc("print the first program and stop"));
+
+static llvm::cl::opt<bool> tamperWith("tamper", llvm::cl::desc("edit partitioned programs wrongly; spmd-verify must refuse"));
+static llvm::cl::opt<uint64_t> edits("edits", llvm::cl::desc("with --tamper: edits per program, 0 for all"), llvm::cl::init(100));
 
 /// Canonicalization and common subexpression elimination must not change any value.
 static LogicalResult checkSimplified(ModuleOp program, uint64_t seed) {
@@ -157,6 +163,35 @@ struct Coverage {
 };
 } // namespace
 
+static OwningOpRef<ModuleOp> partitioned(OwningOpRef<ModuleOp> program) {
+  PassManager passes(program->getContext());
+  addPasses(passes, levelOf(*program), Level::Spmd);
+  return succeeded(passes.run(*program)) ? std::move(program) : OwningOpRef<ModuleOp>();
+}
+
+/// Edits the program in the file, or random ones; 1 if an edit survives.
+static int tamperAll(MLIRContext &context) {
+  TamperCounts counts;
+  if (!inputFile.empty()) {
+    OwningOpRef<ModuleOp> program = parseSourceFile<ModuleOp>(inputFile, &context);
+    if (program)
+      program = partitioned(std::move(program));
+    if (!program) {
+      llvm::errs() << inputFile << " cannot be partitioned\n";
+      return 1;
+    }
+    counts = tamper(*program, first, edits, llvm::errs());
+  } else {
+    llvm::outs() << "// seeds from " << first << "\n";
+    llvm::outs().flush();
+    for (uint64_t seed = first; seed < first + count; ++seed)
+      if (OwningOpRef<ModuleOp> program = partitioned(randomProgram(context, seed)))
+        counts += tamper(*program, seed, edits, llvm::errs());
+  }
+  counts.print(llvm::outs());
+  return counts.survived() != 0;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, "random programs through the compiler's levels\n");
@@ -171,6 +206,10 @@ int main(int argc, char **argv) {
       llvm::raw_string_ostream(errors) << diagnostic << "\n";
     return success();
   });
+  if (fresh)
+    first = std::random_device()();
+  if (tamperWith)
+    return tamperAll(context);
   if (!inputFile.empty()) {
     OwningOpRef<ModuleOp> program = parseSourceFile<ModuleOp>(inputFile, &context);
     if (!program || failed(check(*program, first))) {
@@ -180,14 +219,14 @@ int main(int argc, char **argv) {
     llvm::outs() << "1 program agrees\n";
     return 0;
   }
-  if (fresh)
-    first = std::random_device()();
   llvm::outs() << "// seeds from " << first << "\n";
   llvm::outs().flush();
   Coverage coverage;
   uint64_t failures = 0, refusals = 0;
   auto start = std::chrono::steady_clock::now();
   for (uint64_t seed = first; seed < first + count; ++seed) {
+    // Printed if the compiler crashes.
+    llvm::PrettyStackTraceFormat note("program of seed %llu", static_cast<unsigned long long>(seed));
     OwningOpRef<ModuleOp> program = randomProgram(context, seed);
     if (print) {
       program->print(llvm::outs());
