@@ -326,7 +326,11 @@ void Printer::printLayoutItem(const LayoutItem &item) {
     printExpr(*item.count);
     return endLine(item.loc);
   case LayoutItemKind::Word:
-    os << item.scope.text << " " << item.scopeArg.text;
+    os << item.scope.text << " ";
+    if (item.isQuoted)
+      os << '"' << item.scopeArg.text << '"';
+    else
+      os << item.scopeArg.text;
     return endLine(item.loc);
   case LayoutItemKind::State:
     os << "state(" << item.scopeArg.text << ")";

@@ -119,7 +119,8 @@ void AstBuilder::layoutItem(P::LayoutItemContext *ctx, std::vector<LayoutItem> &
   } else if (auto *c = dynamic_cast<P::WordItemContext *>(ctx)) {
     item.kind = LayoutItemKind::Word;
     item.scope = {arena.string(c->word->getText()), loc(c->word)};
-    item.scopeArg = ident(c->name());
+    item.isQuoted = c->STRING() != nullptr;
+    item.scopeArg = item.isQuoted ? unquoted(c->STRING()) : ident(c->name());
   } else if (auto *c = dynamic_cast<P::StateItemContext *>(ctx)) {
     item.kind = LayoutItemKind::State;
     item.scopeArg = ident(c->name());

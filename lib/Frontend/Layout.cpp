@@ -229,15 +229,26 @@ void Elaborator::readLayout() {
   }
 }
 
-/// `schedule one_f_one_b`, `recompute selective`: kept for the passes that obey them.
+/// `schedule one_f_one_b`, `recompute selective`, `recompute "20 GiB"`: kept for the passes that obey them.
 void Elaborator::readWord(const LayoutItem &item) {
   static constexpr StringRef schedules[] = {"gpipe", "one_f_one_b", "interleaved", "zero_bubble"}, recomputes[] = {"none", "selective", "full"},
                              offloads[] = {"none", "optimizer", "activations"};
   StringRef word = item.scope.text, value = item.scopeArg.text;
-  llvm::ArrayRef<StringRef> known = word == "schedule" ? schedules : word == "recompute" ? llvm::ArrayRef(recomputes) : offloads;
-  if (!llvm::is_contained(known, value)) {
+  bool isRecompute = word == "recompute";
+  llvm::ArrayRef<StringRef> known = word == "schedule" ? schedules : isRecompute ? llvm::ArrayRef(recomputes) : offloads;
+  if (isRecompute && item.isQuoted) {
+    if (!mtf::parseMemoryBudget(value)) {
+      error(item.scopeArg.loc) << "'" << value << "' is no amount of memory, such as \"20 GiB\" per rank or \"60 %\" of what it takes without recomputation";
+      return;
+    }
+    (*moduleOp)->setAttr(mtf::kRecomputeLoc, location(item.scopeArg.loc));
+  } else if (item.isQuoted || !llvm::is_contained(known, value)) {
     error(item.scopeArg.loc) << "unknown " << word << " '" << value << "'" << didYouMean(value, known) << " (one of "
-                             << llvm::join(known, ", ") << ")";
+                             << llvm::join(known, ", ") << (isRecompute ? ", or memory: \"20 GiB\", \"60 %\")" : ")");
+    return;
+  }
+  if (word == "offload" && value != "none") {
+    error(item.loc) << "'offload " << value << "' is not available: everything stays in a rank's arena";
     return;
   }
   (*moduleOp)->setAttr(("mtf." + word).str(), builder.getStringAttr(value));

@@ -25,7 +25,7 @@ meshDecl: 'mesh' name '[' (setting (',' setting)*)? ']';
 layoutDecl: 'layout' '{' layoutItem* '}';
 layoutItem
   : 'microbatches' expr                                         # microbatchesItem
-  | word=('schedule' | 'recompute' | 'offload') name            # wordItem
+  | word=('schedule' | 'recompute' | 'offload') (name | STRING) # wordItem
   | 'state' '(' name ')' '->' nameList                          # stateItem
   | 'tensor' STRING ':' nameList '->' nameList                  # pinItem
   | (STRING ':')? nameList ('in' ruleScope)? '->' nameList      # ruleItem

@@ -24,6 +24,7 @@ Level meshc::levelOf(mlir::ModuleOp module) {
 
 /// The training step, simplified.
 static void addGradPasses(mlir::OpPassManager &passes) {
+  passes.addPass(createFitMemory());
   passes.addPass(mtf::createDifferentiate());
   passes.addPass(mtf::createBuildTrainStep());
   passes.addPass(mtf::createAccumulateInLoops());
@@ -67,6 +68,7 @@ void meshc::buildRtPipeline(mlir::OpPassManager &passes, const RtOptions &option
 }
 
 void meshc::registerPipelines() {
+  mlir::registerPass(createFitMemory);
   mlir::PassPipelineRegistration<ShardedOptions>("meshc-sharded", "from the global program to shardings in every type", buildShardedPipeline);
   mlir::PassPipelineRegistration<SpmdOptions>("meshc-spmd", "from shardings to one rank's program with collectives", buildSpmdPipeline);
   mlir::PassPipelineRegistration<RtOptions>("meshc-rt", "from one rank's program to buffers, kernels and library calls", buildRtPipeline);

@@ -55,6 +55,17 @@ inline constexpr llvm::StringLiteral kMesh = "mtf.mesh", kDimOrder = "mtf.dim_or
                                      kInput = "mtf.input", kResult = "mtf.result", kPinnedType = "mtf.pinned_type",
                                      kSharding = "mtf.sharding", kWhy = "mtf.why", kStored = "mtf.stored";
 
+/// What the backward pass may compute again: `none`, `selective`, `full`, a memory budget (with its place in `kRecomputeLoc`), or a float, the
+/// operations worth repeating to keep one byte less. An op that is computed again has the reason as `kRecomputed`.
+inline constexpr llvm::StringLiteral kRecompute = "mtf.recompute", kRecomputeLoc = "mtf.recompute_loc", kRecomputed = "mtf.recomputed";
+
+/// "20 GiB", "1.5e6 KB": bytes of a rank. "60 %": a share of what a rank takes without recomputation.
+struct MemoryBudget {
+  double amount;
+  bool isShare; ///< `amount` is a part of 1, not bytes.
+};
+std::optional<MemoryBudget> parseMemoryBudget(llvm::StringRef text);
+
 /// The dimension of the loop over microbatches.
 inline constexpr llvm::StringLiteral kMicroDim = "micro";
 

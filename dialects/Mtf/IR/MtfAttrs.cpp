@@ -1,7 +1,10 @@
 //===- MtfAttrs.cpp - dimensions, meshes, layout rules ---------------------===//
 #include "Mtf/IR/Mtf.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace meshc::mtf;
@@ -157,4 +160,32 @@ void MtfDialect::registerAttributes() {
 #define GET_ATTRDEF_LIST
 #include "Mtf/IR/MtfAttrs.cpp.inc"
       >();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory budgets
+//===----------------------------------------------------------------------===//
+
+std::optional<MemoryBudget> meshc::mtf::parseMemoryBudget(StringRef text) {
+  size_t end = text.find_first_not_of("0123456789.eE+-");
+  StringRef number = text.take_front(end).trim(), unit = end == StringRef::npos ? "" : text.drop_front(end).trim();
+  double amount;
+  if (number.getAsDouble(amount) || !(amount > 0) || !std::isfinite(amount))
+    return std::nullopt;
+  if (unit == "%")
+    return MemoryBudget{amount / 100, true};
+  double scale = llvm::StringSwitch<double>(unit)
+                     .Cases({"B", "bytes"}, 1)
+                     .Case("KB", 1e3)
+                     .Case("MB", 1e6)
+                     .Case("GB", 1e9)
+                     .Case("TB", 1e12)
+                     .Case("KiB", 0x1p10)
+                     .Case("MiB", 0x1p20)
+                     .Case("GiB", 0x1p30)
+                     .Case("TiB", 0x1p40)
+                     .Default(0);
+  if (scale == 0)
+    return std::nullopt;
+  return MemoryBudget{amount * scale, false};
 }

@@ -21,6 +21,7 @@
 #include "Mtf/Transforms/Residuals.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace meshc::mtf {
@@ -124,7 +125,7 @@ private:
 
 class Backpropagation {
 public:
-  explicit Backpropagation(const DenseSet<Value> &varying) : varying(varying) {}
+  Backpropagation(const DenseSet<Value> &varying, double flopsPerByte) : varying(varying), flopsPerByte(flopsPerByte) {}
 
   /// Builds at `builder` the cotangents of everything that `ops` (in program order) use, from those of their results.
   LogicalResult run(ArrayRef<Operation *> ops, OpBuilder &builder, Cotangents &cotangents);
@@ -135,6 +136,7 @@ private:
   SmallVector<unsigned> activeCarries(RepeatOp loop, ArrayRef<Value> resultCotangents);
 
   const DenseSet<Value> &varying;
+  const double flopsPerByte; ///< Residuals.h
 };
 } // namespace
 
@@ -293,7 +295,15 @@ static llvm::SetVector<Value> usedFrom(Block &forward, Block &backward) {
   return used;
 }
 
-/// Copies the cheap ops that `wanted` need into `backward`, each before its first use, and completes `mapping`.
+/// Why an op that is not free is computed again.
+static std::string reasonFor(Operation *op) {
+  int64_t bytes = 0;
+  for (Value result : op->getResults())
+    bytes += bytesOf(result);
+  return (Twine(bytes) + " bytes less per iteration for " + Twine(static_cast<int64_t>(recomputeWork(op))) + " operations more").str();
+}
+
+/// Copies the ops that `wanted` need into `backward`, each before its first use, and completes `mapping`.
 static void recompute(Block &forward, Block &backward, const llvm::SetVector<Value> &wanted, IRMapping &mapping) {
   DenseSet<Operation *> ops;
   SmallVector<Value> worklist(wanted.begin(), wanted.end());
@@ -309,10 +319,13 @@ static void recompute(Block &forward, Block &backward, const llvm::SetVector<Val
     if (!ops.contains(&op))
       continue;
     // A second tap of one name would be another value to `verify`.
-    if (auto tap = dyn_cast<TapOp>(op))
+    if (auto tap = dyn_cast<TapOp>(op)) {
       mapping.map(tap.getResult(), mapping.lookupOrDefault(tap.getInput()));
-    else
-      clones.push_back(builder.clone(op, mapping));
+      continue;
+    }
+    clones.push_back(builder.clone(op, mapping));
+    if (recomputeWork(&op) > 0)
+      clones.back()->setAttr(kRecomputed, builder.getStringAttr(reasonFor(&op)));
   }
   for (Value value : wanted)
     value.replaceUsesWithIf(mapping.lookup(value), [&](OpOperand &use) {
@@ -397,7 +410,7 @@ LogicalResult Backpropagation::visit(RepeatOp loop, ArrayRef<Value> resultCotang
   for (Value value : wanted)
     if (!free.contains(value))
       computed.insert(value);
-  llvm::SetVector<Value> kept = chooseResiduals(forwardBody, computed, free);
+  llvm::SetVector<Value> kept = chooseResiduals(forwardBody, computed, free, flopsPerByte);
   // Slices are needed directly, or to recompute something.
   llvm::SetVector<Value> reached = wanted;
   for (size_t i = 0; i < reached.size(); ++i)
@@ -456,7 +469,7 @@ static LogicalResult checkLoss(func::FuncOp loss) {
   return success();
 }
 
-static LogicalResult differentiate(func::FuncOp loss, StringRef name) {
+static LogicalResult differentiate(func::FuncOp loss, StringRef name, double flopsPerByte) {
   if (failed(checkLoss(loss)))
     return failure();
   OpBuilder builder(loss.getContext());
@@ -486,7 +499,7 @@ static LogicalResult differentiate(func::FuncOp loss, StringRef name) {
   Cotangents cotangents;
   if (varying.contains(numerator))
     cotangents.add(builder, numerator, body.getArgument(index));
-  if (failed(Backpropagation(varying).run(ops, builder, cotangents)))
+  if (failed(Backpropagation(varying, flopsPerByte).run(ops, builder, cotangents)))
     return failure();
 
   for (BlockArgument parameter : parameters) {
@@ -502,6 +515,24 @@ static LogicalResult differentiate(func::FuncOp loss, StringRef name) {
   return success();
 }
 
+/// The layout's word, or the rate that a budget has become.
+static std::optional<double> recomputeRate(ModuleOp module) {
+  Attribute recompute = module->getAttr(kRecompute);
+  if (!recompute)
+    return kRecomputeNone;
+  if (auto rate = dyn_cast<FloatAttr>(recompute); rate && rate.getValueAsDouble() >= 0)
+    return rate.getValueAsDouble();
+  auto word = dyn_cast<StringAttr>(recompute);
+  std::optional<double> rate = llvm::StringSwitch<std::optional<double>>(word ? word.getValue() : "")
+                                   .Case("none", kRecomputeNone)
+                                   .Case("selective", kRecomputeSelective)
+                                   .Case("full", kRecomputeFull)
+                                   .Default(std::nullopt);
+  if (!rate)
+    module.emitError() << "attribute '" << kRecompute << "' must be \"none\", \"selective\", \"full\" or operations per byte here, got: " << recompute;
+  return rate;
+}
+
 namespace {
 struct Differentiate : public meshc::mtf::impl::DifferentiateBase<Differentiate> {
   using DifferentiateBase::DifferentiateBase;
@@ -515,7 +546,8 @@ struct Differentiate : public meshc::mtf::impl::DifferentiateBase<Differentiate>
       existing->emitError() << "'" << name << "' exists already, so '" << function << "' cannot be differentiated into it";
       return signalPassFailure();
     }
-    if (failed(differentiate(loss, name)))
+    std::optional<double> rate = recomputeRate(getOperation());
+    if (!rate || failed(differentiate(loss, name, *rate)))
       signalPassFailure();
   }
 };

@@ -1,13 +1,15 @@
 //===- Residuals.cpp - minimum cut between keeping and recomputing ---------===//
 #include "Mtf/Transforms/Residuals.h"
+#include "Mtf/Transforms/MaxFlow.h"
 #include "llvm/ADT/MapVector.h"
-#include <deque>
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
 using namespace meshc::mtf;
 
-bool meshc::mtf::isCheap(Operation *op) {
+/// True if computing `op` again costs no more than about a pass over its result.
+static bool isCheap(Operation *op) {
   return op->hasTrait<Elementwise>() ||
          isa<ConstantOp, IndexOp, RandomOp, RenameOp, SplitOp, MergeOp, SliceOp, PadOp, ShiftOp, TapOp>(op);
 }
@@ -37,121 +39,98 @@ static bool isStoredAnyway(Value value) {
   return last->hasTrait<OpTrait::IsTerminator>() || isHeavy(last);
 }
 
-/// Bytes, and a quarter more for what would be written only to be kept.
-static int64_t cost(Value value) {
+/// The price of what cannot be computed again.
+static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+int64_t meshc::mtf::bytesOf(Value value) {
   NamedTensorType type = tensorType(value);
-  int64_t bytes = type.numElements() * std::max<int64_t>(1, type.getElementType().getIntOrFloatBitWidth() / 8);
-  return isStoredAnyway(value) ? 4 * bytes : 5 * bytes;
+  return type.numElements() * std::max<int64_t>(1, type.getElementType().getIntOrFloatBitWidth() / 8);
 }
 
-namespace {
-constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max() / 4;
+/// Bytes, and a quarter more for what would be written only to be kept.
+static int64_t cost(Value value) {
+  return (isStoredAnyway(value) ? 4 : 5) * bytesOf(value);
+}
 
-/// Maximum flow by shortest augmenting paths (Edmonds and Karp); a loop body has a few hundred values.
-class FlowGraph {
-public:
-  unsigned addNode() {
-    edgesOf.emplace_back();
-    return edgesOf.size() - 1;
-  }
-  void addEdge(unsigned from, unsigned to, int64_t capacity) {
-    edgesOf[from].push_back(edges.size());
-    edges.push_back({to, capacity});
-    edgesOf[to].push_back(edges.size());
-    edges.push_back({from, 0});
-  }
-  void maximize(unsigned source, unsigned sink) {
-    while (augment(source, sink)) {
-    }
-  }
-  /// The nodes from which the sink can still be reached: the sink's side of the cut nearest to it.
-  std::vector<bool> sinkSide(unsigned sink) const {
-    std::vector<bool> seen(edgesOf.size());
-    std::deque<unsigned> queue = {sink};
-    seen[sink] = true;
-    while (!queue.empty()) {
-      unsigned node = queue.front();
-      queue.pop_front();
-      // Edge e ^ 1 runs the other way: from the neighbour to `node`.
-      for (unsigned e : edgesOf[node])
-        if (unsigned from = edges[e].to; edges[e ^ 1].capacity > 0 && !seen[from]) {
-          seen[from] = true;
-          queue.push_back(from);
-        }
-    }
-    return seen;
-  }
+/// A byte read from memory takes as long as this many operations; from about 20 (processors) to 200 (GPUs in bf16).
+static constexpr double kOperationsPerByteRead = 64;
 
-private:
-  struct Edge {
-    unsigned to;
-    int64_t capacity;
-  };
-
-  bool augment(unsigned source, unsigned sink) {
-    std::vector<int64_t> via(edgesOf.size(), -1);
-    std::deque<unsigned> queue = {source};
-    while (!queue.empty() && via[sink] < 0) {
-      unsigned node = queue.front();
-      queue.pop_front();
-      for (unsigned e : edgesOf[node])
-        if (edges[e].capacity > 0 && via[edges[e].to] < 0 && edges[e].to != source) {
-          via[edges[e].to] = e;
-          queue.push_back(edges[e].to);
-        }
+/// Operations of computing `op`: one for each point of its index space, two where a product is added up, and not less than its
+/// operands take to read.
+static double work(Operation *op) {
+  auto shaped = dyn_cast<FactorOpInterface>(op);
+  if (!shaped || op->getNumRegions() != 0)
+    return kNever;
+  double points = isa<AttendOp>(op) ? 4 : isa<DotOp>(op) ? 2 : 1;
+  for (const Factor &factor : shaped.getFactors()) {
+    int64_t size = 1;
+    for (const DimUse &use : factor.uses) {
+      Value value = use.value < op->getNumOperands() ? op->getOperand(use.value) : op->getResult(use.value - op->getNumOperands());
+      size = std::max(size, tensorType(value).dimSize(use.dim));
     }
-    if (via[sink] < 0)
-      return false;
-    int64_t amount = kUnlimited;
-    for (unsigned node = sink; node != source; node = edges[via[node] ^ 1].to)
-      amount = std::min(amount, edges[via[node]].capacity);
-    for (unsigned node = sink; node != source; node = edges[via[node] ^ 1].to) {
-      edges[via[node]].capacity -= amount;
-      edges[via[node] ^ 1].capacity += amount;
-    }
-    return true;
+    points *= size;
   }
+  double read = 0;
+  for (Value operand : op->getOperands())
+    read += bytesOf(operand);
+  return std::max(points, kOperationsPerByteRead * read);
+}
 
-  std::vector<SmallVector<unsigned, 4>> edgesOf;
-  std::vector<Edge> edges;
-};
-} // namespace
+double meshc::mtf::recomputeWork(Operation *op) { return isCheap(op) ? 0 : work(op); }
 
 llvm::SetVector<Value> meshc::mtf::chooseResiduals(Block &body, const llvm::SetVector<Value> &wanted,
-                                                   const llvm::DenseSet<Value> &free) {
-  FlowGraph graph;
-  unsigned source = graph.addNode(), sink = graph.addNode();
-  // Each value is two nodes; the edge between them is cut if the value is kept.
-  llvm::MapVector<Value, unsigned> entries;
+                                                   const llvm::DenseSet<Value> &free, double flopsPerByte) {
+  auto priceOf = [&](Value value) -> double {
+    Operation *op = value.getDefiningOp();
+    return !op || (flopsPerByte == 0 && !isCheap(op)) ? kNever : 4 * recomputeWork(op);
+  };
+
+  // Everything that may be kept, with what computing it again takes.
+  llvm::MapVector<Value, SmallVector<Value>> candidates;
   SmallVector<Value> worklist;
   auto visit = [&](Value value) {
-    auto [it, isNew] = entries.try_emplace(value, 0);
-    if (isNew) {
-      it->second = graph.addNode();
-      graph.addEdge(it->second, graph.addNode(), cost(value));
+    if (candidates.try_emplace(value).second)
       worklist.push_back(value);
-    }
-    return it->second;
   };
-  for (Value value : wanted)
-    graph.addEdge(visit(value) + 1, sink, kUnlimited);
+  llvm::for_each(wanted, visit);
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
-    unsigned entry = entries.lookup(value);
-    Operation *op = value.getDefiningOp();
-    if (!op || !isCheap(op)) {
-      graph.addEdge(source, entry, kUnlimited);
+    if (priceOf(value) >= kNever)
       continue;
-    }
-    for (Value operand : op->getOperands())
-      if (operand.getParentBlock() == &body && !free.contains(operand))
-        graph.addEdge(visit(operand) + 1, entry, kUnlimited);
+    for (Value operand : value.getDefiningOp()->getOperands())
+      if (operand.getParentBlock() == &body && !free.contains(operand)) {
+        visit(operand);
+        candidates[value].push_back(operand);
+      }
   }
-  graph.maximize(source, sink);
-  std::vector<bool> sinkSide = graph.sinkSide(sink);
+
+  // Keeping costs bytes, computing again costs work. Capacities are whole numbers with enough room to add them up.
+  double perByte = std::max(1.0, flopsPerByte), total = 0;
+  for (auto &[value, unused] : candidates)
+    total += perByte * cost(value) + (priceOf(value) < kNever ? priceOf(value) : 0);
+  double scale = std::min(1.0, 0x1p55 / total);
+  auto capacity = [&](double price) { return price >= kNever ? MaxFlow::kInfinite : static_cast<int64_t>(std::llround(price * scale)); };
+
+  // Each value is two nodes, `entry` (what computing it takes) and `entry + 1` (to have it); it is kept if the edge between them is cut.
+  // An op that is computed again has its entry, and all that this takes, on the sink's side.
+  MaxFlow graph;
+  int source = graph.addNode(), sink = graph.addNode();
+  llvm::DenseMap<Value, int> entries;
+  for (auto &[value, unused] : candidates) {
+    int entry = entries[value] = graph.addNode();
+    graph.addEdge(entry, graph.addNode(), std::max<int64_t>(1, capacity(perByte * cost(value))));
+    graph.addEdge(source, entry, capacity(priceOf(value)));
+  }
+  for (auto &[value, needs] : candidates)
+    for (Value operand : needs)
+      graph.addEdge(entries[operand] + 1, entries[value], MaxFlow::kInfinite);
+  for (Value value : wanted)
+    graph.addEdge(entries[value] + 1, sink, MaxFlow::kInfinite);
+  graph.run(source, sink);
+  std::vector<bool> sourceSide = graph.sourceSide(source, sink);
   llvm::SetVector<Value> kept;
-  for (auto [value, entry] : entries)
-    if (!sinkSide[entry] && sinkSide[entry + 1])
+  for (auto &[value, unused] : candidates)
+    if (int entry = entries[value]; sourceSide[entry] && !sourceSide[entry + 1])
       kept.insert(value);
   return kept;
 }

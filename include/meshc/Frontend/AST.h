@@ -288,6 +288,7 @@ struct LayoutItem {
   llvm::ArrayRef<Ident> dims, axes;
   /// `values`, `params`, `state` with its argument; of a word item the setting and its value.
   Ident scope, scopeArg;
+  bool isQuoted = false; ///< scopeArg is a string: `recompute "20 GiB"`.
   Expr *count = nullptr;
 };
 struct LayoutDecl : DeclOf<DeclKind::Layout> {

@@ -38,6 +38,9 @@ struct RtOptions : mlir::PassPipelineOptions<RtOptions> {
 /// From one rank's program to buffers at planned offsets, kernels and library calls.
 void buildRtPipeline(mlir::OpPassManager &passes, const RtOptions &options = {});
 
+/// `meshc-fit-memory`: replaces a memory budget of the layout by the least recomputation that meets it, found by planning copies.
+std::unique_ptr<mlir::Pass> createFitMemory();
+
 /// Makes the pipelines `meshc-sharded`, `meshc-spmd` and `meshc-rt` known to meshc-opt.
 void registerPipelines();
 
